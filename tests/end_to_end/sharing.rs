@@ -1,7 +1,19 @@
 //! A store in a PostgreSQL database, as controllers share it: the same verbs, and copies from and to folders.
 
 use backsight_test_needs::{Need, PostgresServer};
-use std::{fs, process::Command};
+use nix::{
+    mount::{MsFlags, mount},
+    sched::{CloneFlags, unshare},
+};
+use std::{
+    fs,
+    io::{Read, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 use crate::{
     place::Place,
@@ -197,4 +209,100 @@ fn a_trial_that_was_measured_while_the_server_was_away_is_handed_in_by_whoever_g
     let studies: serde_json::Value =
         serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
     assert_eq!(studies[0]["measured"], 3, "{studies:#}");
+}
+
+/// Takes this thread, and whatever it starts from now on, into a mount namespace of its own.
+fn leave_mounts() {
+    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).unwrap();
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).unwrap();
+}
+
+#[test]
+fn a_full_database_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
+    if Need::PostgresqlServer.is_missing() || Need::Root.is_missing() {
+        return;
+    }
+    leave_mounts();
+    let server = PostgresServer::start("full");
+    let (url, disk) = server.new_database_on_small_disk(20 << 20);
+    let shared = SharedPlace {
+        place: Place::new(),
+        url,
+    };
+    let place = &shared.place;
+    // Two megabytes of output a trial that can't be packed.
+    place.benchmark(
+        "number",
+        "[tester]\nrun = '''head -c 1500000 /dev/urandom | base64; echo; echo is 42'''\n\
+         [metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'is (?<value>42)'\n",
+    );
+    place.plan("use = [\"number\"]\nrounds = 12\n");
+    let full = shared.ends(&["run", "plan.toml", "--name", "s"]);
+    full.assert_code(1);
+    full.assert_says(&[
+        "is full",
+        "nothing half-written was kept",
+        "backsight resume s",
+    ]);
+    shared.prints_of(&["store", "check"]);
+    disk.grow(200 << 20);
+    shared.prints_of(&["resume", "s"]);
+    let studies: serde_json::Value =
+        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    assert_eq!(studies[0]["measured"], 12, "{studies:#}");
+    shared.prints_of(&["store", "check"]);
+}
+
+/// Passes on what comes from one side, each time after a while.
+fn pass_on(mut from: UnixStream, mut to: UnixStream, after: Duration) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = from.read(&mut bytes) {
+        thread::sleep(after);
+        if to.write_all(&bytes[..read]).is_err() {
+            break;
+        }
+    }
+    // Whoever is at the other end is told.
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
+
+/// A way to a server in which each question is so long under way.
+fn slow_way(server: &Path, to: &Path, delay: Duration) {
+    const SOCKET: &str = ".s.PGSQL.5432";
+    let listener = UnixListener::bind(to.join(SOCKET)).unwrap();
+    let server = server.join(SOCKET);
+    thread::spawn(move || {
+        for client in listener.incoming().map(Result::unwrap) {
+            let there = UnixStream::connect(&server).unwrap();
+            let (from, back) = (client.try_clone().unwrap(), there.try_clone().unwrap());
+            thread::spawn(move || pass_on(from, there, delay));
+            thread::spawn(move || pass_on(back, client, Duration::ZERO));
+        }
+    });
+}
+
+#[test]
+fn a_server_that_answers_late_loses_and_doubles_nothing() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let server = PostgresServer::shared();
+    let mut shared = SharedPlace::new();
+    let place = Place::new();
+    slow_way(server.folder(), &place.path(""), Duration::from_millis(20));
+    let direct = server.folder().display().to_string();
+    shared.url = shared.url.replace(&direct, &place.at(""));
+    let runs = ["a", "b"].map(|study| {
+        Running::start(shared.command(&["run", "plan.toml", "--name", study, "--wait", "2m"]))
+    });
+    for run in runs {
+        run.ends().assert_code(0);
+    }
+    let studies: serde_json::Value =
+        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    for study in [0, 1] {
+        assert_eq!(studies[study]["measured"], 2, "{studies:#}");
+    }
+    shared.prints_of(&["store", "check"]);
 }

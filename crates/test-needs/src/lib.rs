@@ -15,7 +15,7 @@ mod postgres_server;
 mod slurm_cluster;
 mod test_cgroup;
 
-pub use postgres_server::PostgresServer;
+pub use postgres_server::{PostgresServer, SmallDisk};
 pub use slurm_cluster::SlurmCluster;
 pub use test_cgroup::TestCgroup;
 

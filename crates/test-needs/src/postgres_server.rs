@@ -51,6 +51,25 @@ while sleep 5; do
 done
 "#;
 
+/// A disk in memory that part of a server is on.
+#[derive(Debug)]
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Makes it so many bytes large.
+    ///
+    /// # Panics
+    /// It can't be.
+    pub fn grow(&self, bytes: u64) {
+        self.mount(&["-o", &format!("remount,size={bytes}")]);
+    }
+
+    fn mount(&self, how: &[&str]) {
+        let mounted = Command::new("mount").args(how).arg(&self.0).status();
+        assert!(mounted.is_ok_and(|mounted| mounted.success()), "{how:?}");
+    }
+}
+
 /// A running server.
 #[derive(Debug)]
 pub struct PostgresServer {
@@ -135,6 +154,14 @@ impl PostgresServer {
     /// # Panics
     /// It can't be made.
     pub fn new_database(&self) -> String {
+        self.new_database_in("pg_default")
+    }
+
+    /// A new database in a tablespace; its URL.
+    ///
+    /// # Panics
+    /// It can't be made.
+    fn new_database_in(&self, tablespace: &str) -> String {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("t{}_{number}", std::process::id());
@@ -143,7 +170,10 @@ impl PostgresServer {
             .program("dropdb")
             .args(["--if-exists", "--force", &name]))
         .output();
-        let made = self.program("createdb").arg(&name).output();
+        let made = (self
+            .program("createdb")
+            .args(["--tablespace", tablespace, &name]))
+        .output();
         let made = made.expect("createdb starts");
         let said = String::from_utf8_lossy(&made.stderr);
         assert!(made.status.success(), "{said}");
@@ -151,6 +181,35 @@ impl PostgresServer {
             "postgres:///{name}?host={}&user=backsight",
             self.folder.display()
         )
+    }
+
+    /// A new database on a disk of its own that has so many bytes, and the disk; its URL. Needs root. The disk is in this thread's
+    /// mount namespace, and so has to be the server.
+    ///
+    /// # Panics
+    /// It can't be made.
+    pub fn new_database_on_small_disk(&self, bytes: u64) -> (String, SmallDisk) {
+        let disk = SmallDisk(self.folder.join("small"));
+        fs::create_dir_all(&disk.0).expect("a folder for the disk");
+        let size = format!("size={bytes},mode=0777");
+        disk.mount(&["-t", "tmpfs", "-o", &size, "small"]);
+        // Owned by who owns the server.
+        let folder = disk.0.join("tablespace");
+        let owner = ["--owner=postgres", "--directory"];
+        let made = Command::new("install").args(owner).arg(&folder).status();
+        assert!(made.is_ok_and(|made| made.success()), "{folder:?}");
+        let make = format!("CREATE TABLESPACE small LOCATION '{}'", folder.display());
+        let made = self
+            .program("psql")
+            .args(["-q", "-d", "postgres", "-c", &make])
+            .status();
+        assert!(made.is_ok_and(|made| made.success()), "{make}");
+        (self.new_database_in("small"), disk)
+    }
+
+    /// The folder that the server's socket is in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Ends all processes of the server at once, as a crash does, and starts it again.

@@ -306,3 +306,79 @@ fn a_server_that_answers_late_loses_and_doubles_nothing() {
     }
     shared.prints_of(&["store", "check"]);
 }
+
+/// A library that moves the clock of a program by `CLOCK_SHIFT` seconds.
+const CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    const char *shift = getenv("CLOCK_SHIFT");
+    int ended = syscall(SYS_clock_gettime, clock, now);
+    if (!ended && clock == CLOCK_REALTIME && shift) now->tv_sec += atol(shift);
+    return ended;
+}
+"#;
+
+#[test]
+fn controllers_whose_clocks_are_hours_apart_share_studies_and_the_queue() {
+    if Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let shared = SharedPlace::new();
+    let place = &shared.place;
+    place.write("clock.c", CLOCK);
+    let library = place.at("clock.so");
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", &library, &place.at("clock.c")])
+        .status();
+    assert!(made.unwrap().success());
+    let at = |hours: i64, arguments: &[&str]| {
+        let mut command = shared.command(arguments);
+        command
+            .env("LD_PRELOAD", &library)
+            .env("CLOCK_SHIFT", (hours * 3600).to_string());
+        Running::start(command)
+    };
+    let begun = |study: usize| {
+        let studies = shared.prints_of(&["studies", "--json"]);
+        let studies: serde_json::Value = serde_json::from_str(&studies).unwrap();
+        let began: jiff::Timestamp = studies[study]["began"].as_str().unwrap().parse().unwrap();
+        let ahead = began.duration_since(jiff::Timestamp::now()).as_mins();
+        (studies[study]["measured"].as_i64().unwrap(), ahead)
+    };
+
+    place.write(
+        "work.sh",
+        "cd \"$(dirname \"$0\")\"\necho run >> runs\nuntil [ -e go ]; do sleep 0.02; done\necho 42\n",
+    );
+    place.prints("number", &format!("sh {}", place.at("work.sh")));
+    let ahead = at(1, &["run", "plan.toml", "--name", "s"]);
+    processes::until("a trial is under way", || place.path("runs").exists());
+    // Of both it is the clock of the database that says who is alive.
+    for hours in [0, -1] {
+        let refused = at(hours, &["resume", "s"]).ends();
+        refused.assert_code(2);
+        refused.assert_says(&["is running"]);
+    }
+    ahead.after_sigkill();
+    place.write("go", "");
+    at(-1, &["resume", "s"]).ends().assert_code(0);
+    let (measured, minutes) = begun(0);
+    assert_eq!(measured, 2);
+    assert!(minutes > 50, "the clock was {minutes} minutes ahead");
+
+    at(
+        1,
+        &["queue", "add", "--", "run", "plan.toml", "--name", "q"],
+    )
+    .ends()
+    .assert_code(0);
+    let work = at(-1, &["queue", "worker", "--until-empty"]).ends();
+    work.assert_code(0);
+    work.assert_says(&["1 done"]);
+    assert_eq!(begun(0).0, 2);
+    shared.prints_of(&["store", "check"]);
+}

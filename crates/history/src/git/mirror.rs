@@ -29,6 +29,8 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
         let mut fetch = git();
         fetch.arg("--git-dir").arg(&mirror);
         fetch.args([
+            "-c",
+            "fetch.writeCommitGraph=true",
             "fetch",
             "--quiet",
             "--prune",
@@ -47,6 +49,11 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
         .args(["clone", "--quiet", "--mirror", "--", url])
         .arg(&place);
     run(&mut clone, &what, FETCHING)?;
+    let mut note = git();
+    note.arg("--git-dir").arg(&place);
+    note.args(["commit-graph", "write", "--reachable", "--split"]);
+    // Without it only reading the history takes longer.
+    let _ = run(&mut note, &what, FETCHING);
     fs::rename(&place, &mirror)
         .map_err(|error| HistoryError::Other(format!("{}: {error}", mirror.display())))?;
     Ok(mirror)

@@ -5,7 +5,8 @@
 //! first (`mirror`): only there the `git` program is run.
 //!
 //! The line of versions is the branch with its first parents: a merge is one version. With `full` it is every
-//! commit that can be reached.
+//! commit that can be reached. Who descends from whom is read from git's commit-graph file where there is one, as `git gc` and
+//! `git maintenance` write it, and from each commit else.
 //!
 //! A shallow clone is an error, since its history is cut off. A check-out converts no line ends and runs no filters; folders of
 //! submodules stay empty.
@@ -27,6 +28,7 @@ use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 use graph::{Graph, NodeIndex};
 use jiff::Timestamp;
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +37,9 @@ pub use working_copy::{UncommittedChanges, WorkingCopy};
 
 /// Memory for objects read not long ago, in bytes: neighbouring versions share most of their folders.
 const RECENT_OBJECTS: usize = 64 << 20;
+
+/// From when on, in seconds, git's commit-graph file isn't believed what time it was: some time before the 34 bits that it has are over.
+const NOTED_SECONDS: i64 = 1 << 33;
 
 /// Shortest abbreviation of a commit's identity that is printed, and that is taken.
 const SHORTEST_SHOWN: usize = 7;
@@ -185,7 +190,11 @@ impl View<'_> {
 
     fn include(&mut self, id: ObjectId) -> Result<NodeIndex, HistoryError> {
         let repository = &self.repository;
+        let noted = LazyCell::new(|| repository.commit_graph_if_enabled().ok().flatten());
         let mut read = |id: ObjectId| -> Result<graph::Read, GitError> {
+            if let Some(read) = noted.as_ref().and_then(|graph| read_noted(graph, id)) {
+                return Ok(read);
+            }
             let commit = repository.find_commit(id)?;
             let decoded = commit.decode()?;
             let seconds = decoded
@@ -526,6 +535,21 @@ fn author(commit: &gix::objs::CommitRef<'_>) -> String {
         Err(_) => String::from_utf8_lossy(commit.author).into_owned(),
     };
     printable(text.trim())
+}
+
+/// What git's commit-graph file says of a commit: no object need be found and unpacked for it. Nothing where it isn't in it, or where
+/// that can't be so: the file has only 34 bits of a time, and may be damaged.
+fn read_noted(graph: &gix::commitgraph::Graph, id: ObjectId) -> Option<graph::Read> {
+    let commit = graph.commit_by_id(id)?;
+    let seconds = i64::try_from(commit.committer_timestamp()).ok()?;
+    let mut parents = Vec::new();
+    for parent in commit.iter_parents() {
+        let place = parent.ok().filter(|place| place.0 < graph.num_commits())?;
+        parents.push(graph.id_at(place).to_owned());
+    }
+    (1..NOTED_SECONDS)
+        .contains(&seconds)
+        .then(|| (parents, clamped(seconds)))
 }
 
 fn clamped(seconds: i64) -> Timestamp {

@@ -3,7 +3,7 @@
 use super::*;
 use backsight_model::{Lookback, TimeUnit};
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -171,6 +171,60 @@ fn versions_are_named_in_many_ways() {
     let six = git.resolve("main").unwrap();
     assert_eq!((six.name.as_str(), six.release), (&ids[7][..7], false));
     assert_eq!(git.resolve(&six.name).unwrap(), six);
+}
+
+#[test]
+fn what_git_noted_of_its_commits_is_what_they_say_and_damage_to_it_is_no_matter() {
+    let (room, _) = branched();
+    // The second is later than what 34 bits hold.
+    for seconds in [10_000_000_000_i64, 30_000_000_000] {
+        let (tree, parent) = (
+            room.git(&["rev-parse", "HEAD^{tree}"]),
+            room.git(&["rev-parse", "HEAD"]),
+        );
+        let who = format!("A <a@example.org> {seconds} +0000");
+        room.write(
+            ".git/late",
+            &format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nlate\n"),
+        );
+        let late = room.git(&["hash-object", "-t", "commit", "-w", ".git/late"]);
+        room.git(&["update-ref", "refs/heads/main", &late]);
+    }
+    let full = GitSource {
+        full: true,
+        ..source("repository")
+    };
+    let all = || {
+        let git = room.open_with(&full).unwrap();
+        git.versions(&range("v1", "main"), &Every::All).unwrap()
+    };
+    let read = all();
+    assert_eq!(read.len(), 9);
+    room.git(&["commit-graph", "write", "--reachable"]);
+    let file = room.repository().join(".git/objects/info/commit-graph");
+    let noted = room.open().repository.to_thread_local();
+    assert!(noted.commit_graph_if_enabled().unwrap().is_some());
+    assert_eq!(all(), read);
+
+    let bytes = fs::read(&file).unwrap();
+    let permitted = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(&file, permitted).unwrap();
+    for cut in (0..bytes.len()).step_by(17) {
+        fs::write(&file, &bytes[..cut]).unwrap();
+        assert_eq!(all(), read, "cut at {cut}");
+    }
+    // Parents that aren't there, of every commit.
+    let data = bytes.windows(4).position(|at| at == b"CDAT").unwrap();
+    let offset = u64::from_be_bytes(bytes[data + 4..data + 12].try_into().unwrap());
+    let mut wrong = bytes;
+    for commit in wrong[usize::try_from(offset).unwrap()..]
+        .chunks_exact_mut(36)
+        .take(read.len())
+    {
+        commit[20..24].copy_from_slice(&0x6fff_ffff_u32.to_be_bytes());
+    }
+    fs::write(&file, &wrong).unwrap();
+    assert_eq!(all(), read);
 }
 
 #[test]
@@ -587,11 +641,17 @@ fn a_repository_elsewhere_is_mirrored_and_followed() {
     let url = format!("file://{}", room.repository().display());
     let first = room.open_with(&source(&url)).unwrap();
     let old = first.resolve("v2").unwrap();
+    let has_noted = |git: &Git, commits: u32| {
+        let noted = git.repository.to_thread_local().commit_graph().unwrap();
+        assert_eq!(noted.num_commits(), commits);
+    };
+    has_noted(&first, 7);
     // A tag that moves and a branch that goes on.
     let new = room.commit_file("a", "8");
     room.git(&["tag", "--force", "-a", "-m", "moved", "v2"]);
     room.git(&["branch", "-D", "side"]);
     let git = room.open_with(&source(&url)).unwrap();
+    has_noted(&git, 8);
     assert_eq!(git.resolve("v2").unwrap().id, new);
     assert_eq!(git.resolve("main").unwrap().id, new);
     assert!(git.resolve("side").is_err());

@@ -8,6 +8,7 @@ mod ancillary;
 mod arguments;
 mod bit_sets;
 mod bpf_filter;
+mod bpf_object;
 mod console;
 mod control;
 mod dependent_fields;
@@ -90,6 +91,10 @@ pub(crate) struct Walk<'a, S> {
     within: &'a [u8],
     /// Where that lies.
     base: u64,
+    /// The same as the program left it, where the kernel changes it.
+    before: &'a [u8],
+    /// Whether what isn't there of a structure is zero.
+    padded: bool,
 }
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -113,6 +118,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             within: &[],
             base: 0,
         }
+            before: &[],
+            padded: false,
     }
 
     /// A walk that finds out what memory isn't there yet.
@@ -137,6 +144,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             within: &[],
             base: 0,
         }
+            before: &[],
+            padded: false,
     }
 
     /// Walks over every argument and over what the result shows besides.
@@ -594,6 +603,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Limit => self.limit(raw),
             SpecialKind::NodeDevice(mode) => self.node_device(raw, mode),
             SpecialKind::MountData => self.mount_text(raw, true),
+            SpecialKind::BpfObject => self.bpf_object(raw, number),
+            SpecialKind::SinceStart => self.since_start(raw),
             SpecialKind::Persona => self.persona(raw),
             SpecialKind::Random => self.random(raw),
             SpecialKind::NewAddress => self.address(raw),

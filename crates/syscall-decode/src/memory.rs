@@ -21,6 +21,18 @@ pub enum ReadExtent {
     Bytes(usize),
     /// Up to the first zero byte, that included, but no more than so many bytes.
     Text(usize),
+    /// No memory: what this descriptor is, as [`CapturedMemory::anonymous_file`] reads it.
+    Descriptor(i32),
+}
+
+/// Where a call's memory holds what a descriptor is, with its number: no program has anything there.
+const DESCRIPTORS: u64 = 0xffff_ffff_0000_0000;
+/// What stands there before names: an inode, a device, a mode, and whether it is deleted and has no path.
+pub const DESCRIPTOR_HEAD: usize = 16;
+
+/// Where a call's memory holds what a descriptor is.
+pub fn descriptor_address(fd: i32) -> u64 {
+    DESCRIPTORS | u64::from(fd.cast_unsigned())
 }
 
 /// How much of what lies behind pointers is captured.
@@ -86,6 +98,19 @@ impl CapturedMemory {
     /// Which protocol the netlink socket speaks that the call is about: what memory means there depends on it.
     pub fn netlink(&self) -> Option<u8> {
         self.netlink
+    }
+
+    /// The name of the file without a path that a descriptor was as the call was entered: `bpf-map` of
+    /// `anon_inode:bpf-map`. Nothing where that wasn't captured or the file has a path.
+    pub fn anonymous_file(&self, fd: i32) -> Option<&[u8]> {
+        let address = descriptor_address(fd);
+        let mut pieces = self.pieces.iter();
+        let piece =
+            pieces.find(|piece| piece.address == address && piece.when == CapturePoint::Entered)?;
+        let (head, names) = piece.bytes.split_at_checked(DESCRIPTOR_HEAD)?;
+        let (length, rest) = names.split_first()?;
+        let name = rest.get(..usize::from(*length))?;
+        (head[DESCRIPTOR_HEAD - 1] != 0).then_some(name)
     }
 
     /// Every piece, in the order in which they were read.

@@ -52,6 +52,11 @@ pub trait Resolver {
         None
     }
 
+    /// When the machine was started, in nanoseconds since 1970.
+    fn machine_start(&mut self) -> Option<i64> {
+        None
+    }
+
     /// What stands behind the number of a traced thread at the beginning of a line.
     fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;

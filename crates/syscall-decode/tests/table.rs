@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use backsight_syscall_decode::capture::missing_memory;
 use backsight_syscall_decode::json::JsonWriter;
-use backsight_syscall_decode::memory::{CaptureLimits, ReadExtent};
+use backsight_syscall_decode::memory::{CaptureLimits, DESCRIPTOR_HEAD, ReadExtent};
 use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::table::{SyscallClass, find_syscall, syscall_number, syscalls};
 use backsight_syscall_decode::text::{TextOptions, TextWriter};
@@ -130,7 +130,10 @@ fn feed(call: &mut SyscallRecord, limits: CaptureLimits, bytes: &[u8], short: us
             // Pointers to strings are read 64 at a time, or fewer where memory ends, up to 4096.
             assert!(round < 256, "asked for ever: {call:?}");
             for want in wanted {
-                let (ReadExtent::Bytes(length) | ReadExtent::Text(length)) = want.extent;
+                let length = match want.extent {
+                    ReadExtent::Bytes(length) | ReadExtent::Text(length) => length,
+                    ReadExtent::Descriptor(_) => DESCRIPTOR_HEAD + 8,
+                };
                 assert!(length <= 1 << 16, "{want:?}");
                 let length = length.saturating_sub(short);
                 let bytes = bytes.iter().copied().cycle().take(length).collect();

@@ -1,11 +1,14 @@
 //! What descriptors were as a call was made, by what the kernel engine captured of them with the call's memory. Twin of `described` in
 //! `bpf/wire.h`; bytes that aren't one say nothing.
 
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt;
+
+use backsight_syscall_decode::memory::{DESCRIPTOR_HEAD, descriptor_address};
 use backsight_syscall_decode::{CapturePoint, SyscallRecord};
 
-/// Where it lies in a call's memory, with the descriptor's number: no program has anything there.
-const DESCRIBED_AT: u64 = 0xffff_ffff_0000_0000;
-const HEAD: usize = 16;
+use crate::processes::shown_as;
 
 const TYPE: u16 = 0o170_000;
 const SOCKET: u16 = 0o140_000;
@@ -31,14 +34,14 @@ pub(crate) struct CapturedDescriptor {
 impl CapturedDescriptor {
     /// What a descriptor was as a call was entered, or as it came back.
     pub fn from_call(call: &SyscallRecord, fd: i32, when: CapturePoint) -> Option<Self> {
-        let address = DESCRIBED_AT | u64::from(fd.cast_unsigned());
+        let address = descriptor_address(fd);
         let mut pieces = call.memory.pieces().iter();
         let piece = pieces.find(|piece| piece.address == address && piece.when == when)?;
         Self::from_bytes(&piece.bytes)
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (head, names) = bytes.split_at_checked(HEAD)?;
+        let (head, names) = bytes.split_at_checked(DESCRIPTOR_HEAD)?;
         let inode = u64::from_ne_bytes(head[..8].try_into().ok()?);
         let number = u32::from_ne_bytes(head[8..12].try_into().ok()?);
         let mode = u16::from_ne_bytes([head[12], head[13]]);
@@ -61,6 +64,25 @@ impl CapturedDescriptor {
             device: device.map(|kind| (kind, number >> 20, number & 0xf_ffff)),
         })
     }
+}
+
+/// The bytes of a thread's descriptor that is a file without a path, as `/proc` says it now; empty for every other.
+pub(crate) fn describe_anonymous_file(tid: i32, fd: i32) -> Vec<u8> {
+    let place = format!("/proc/{}/fd/{fd}", shown_as(tid));
+    let link = fs::read_link(&place).unwrap_or_default();
+    let name = link.as_os_str().as_bytes().strip_prefix(b"anon_inode:");
+    let Some((name, length)) = name.and_then(|it| Some((it, u8::try_from(it.len()).ok()?))) else {
+        return Vec::new();
+    };
+    let about = fs::metadata(&place);
+    let inode = about.as_ref().map_or(0, MetadataExt::ino);
+    let mode = about.as_ref().map_or(0, MetadataExt::mode) as u16;
+    let mut bytes = inode.to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&mode.to_ne_bytes());
+    bytes.extend_from_slice(&[0, 1, length]);
+    bytes.extend_from_slice(name);
+    bytes
 }
 
 /// A name behind its length, and what comes behind it.

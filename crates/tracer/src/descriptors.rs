@@ -184,7 +184,7 @@ impl ProcResolver {
                 return Some(told);
             }
             if self.aspects.eventfd
-                && link == b"anon_inode:[eventfd]"
+                && link == EVENT_DESCRIPTOR
                 && event_count(pid, fd, &mut told.detail)
             {
                 return Some(told);
@@ -322,6 +322,8 @@ impl ProcResolver {
     }
 }
 
+/// What descriptors that count events are.
+const EVENT_DESCRIPTOR: &[u8] = b"anon_inode:[eventfd]";
 /// Most Unix sockets that are remembered.
 const MOST_PAIRS: usize = 1 << 16;
 /// Most pieces of an answer that are looked through.
@@ -369,6 +371,15 @@ impl Resolver for ProcResolver {
         rustix::net::netdevice::index_to_name(socket, number).ok()
     }
 
+    fn machine_start(&mut self) -> Option<i64> {
+        use rustix::time::{ClockId, clock_gettime};
+        let nanoseconds = |clock| {
+            let now = clock_gettime(clock);
+            now.tv_sec * 1_000_000_000 + now.tv_nsec
+        };
+        Some(nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Boottime))
+    }
+
     fn generic_family(&mut self, number: u16) -> Option<String> {
         let families = self.families.get_or_insert_with(generic_families);
         families.get(&number).cloned()
@@ -408,6 +419,12 @@ fn information(pid: i32, fd: i32, word: &str) -> Option<String> {
     let mut lines = text.lines();
     let said = lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(':'))?;
     Some(said.trim().to_owned())
+}
+
+/// Whether this is a descriptor that counts events.
+pub(crate) fn is_event_descriptor(tid: i32, fd: i32) -> bool {
+    let link = fs::read_link(format!("/proc/{}/fd/{fd}", shown_as(tid)));
+    link.is_ok_and(|link| link.as_os_str().as_bytes() == EVENT_DESCRIPTOR)
 }
 
 /// Says the count of an event descriptor, its number, and whether it is a semaphore; whether that is known.

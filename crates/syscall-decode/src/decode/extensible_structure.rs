@@ -59,7 +59,17 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         length: usize,
         number: usize,
     ) {
-        let said = self.size_of_argument(length);
+        self.grown(raw, growing, self.size_of_argument(length), number);
+    }
+
+    /// The same of a length that is known.
+    pub(super) fn grown(
+        &mut self,
+        raw: u64,
+        growing: &'static ExtensibleStructure,
+        said: usize,
+        number: usize,
+    ) {
         let length = if growing.brief {
             said.min(growing.structure.size)
         } else {
@@ -105,7 +115,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         (before, after): (&'a [u8], Option<&'a [u8]>),
         number: usize,
     ) {
-        let outer = self.within;
+        let outer = (self.within, self.before, self.padded);
+        (self.before, self.padded) = (before, true);
         let mut first = true;
         for field in growing.structure.fields {
             let bytes = match field.source {
@@ -142,7 +153,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.sink.turned(start, middle);
             }
         }
-        self.within = outer;
+        (self.within, self.before, self.padded) = outer;
     }
 
     /// What stands behind all that is known, where that is something.

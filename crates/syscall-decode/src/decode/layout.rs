@@ -201,6 +201,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             ValueKind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
+                let ends = self.padded && bytes.len() < size;
+                let length = length.or(ends.then_some(bytes.len()));
                 // Without an end, the last place is kept for one.
                 let shown = length.unwrap_or(bytes.len().min(size).saturating_sub(1));
                 self.sink.text(&bytes[..shown], length.is_none());

@@ -4,7 +4,7 @@
 
 use super::sink::ValueSink;
 use super::{MOST_BYTES, MOST_OF_BUFFER, MOST_WANTS, PATH_MAX, Walk, int_at, word32};
-use crate::memory::{CapturePoint, MemoryRequest, ReadExtent};
+use crate::memory::{CapturePoint, MemoryRequest, ReadExtent, descriptor_address};
 use crate::table::{DataDirection, IntegerWidth, LengthSource, SpecialKind, ValueKind};
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -93,6 +93,18 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         } else {
             None
         }
+    }
+
+    /// The name of the file without a path that a descriptor is.
+    pub(super) fn anonymous_file(&mut self, fd: i32) -> Option<&'a [u8]> {
+        let (address, when) = (descriptor_address(fd), CapturePoint::Entered);
+        if let Some((CapturePoint::Entered, missing)) = &mut self.missing
+            && self.call.memory.at(address, usize::MAX, when).is_none()
+        {
+            let extent = ReadExtent::Descriptor(fd);
+            missing.push(MemoryRequest { address, extent });
+        }
+        self.call.memory.anonymous_file(fd)
     }
 
     fn reads_failures(&self) -> bool {
@@ -273,6 +285,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 let value = self.sibling(at, width);
                 usize::try_from(value)
                     .unwrap_or(usize::MAX)
+            LengthSource::Both(at, unit) => {
+                let before = int_at(self.before, at);
+                let after = self.sibling(at, IntegerWidth::Four) as u32;
+                before.min(after) as usize / unit
+            }
                     .saturating_mul(unit)
             }
         }

@@ -97,6 +97,10 @@ pub(crate) trait ValueSink {
     fn generic_family(&mut self, _number: u16) -> Option<String> {
         None
     }
+    /// When the machine was started, in nanoseconds since 1970, where that is known.
+    fn machine_start(&mut self) -> Option<i64> {
+        None
+    }
     fn dir_fd(&mut self, fd: i32, call: &SyscallRecord);
     fn begin(&mut self, bracket: Bracket);
     fn end(&mut self, bracket: Bracket);

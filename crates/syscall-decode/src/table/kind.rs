@@ -75,6 +75,9 @@ pub enum LengthSource {
     /// As many as the 32-bit number says that lies at this place of the structure, without those that the number with its
     /// sign at that place says remained.
     Without(usize, usize),
+    /// As many of this size as are whole in the bytes whose number lies at this place of the structure, both as the program
+    /// says it and as the kernel does.
+    Both(usize, usize),
     /// The bytes of a console's font: how wide its letters are lies at this place of the structure, how many they are there.
     Glyphs(usize, usize),
 }
@@ -706,3 +709,8 @@ pub enum SpecialKind {
     /// Bits of processors, so many bytes as this argument says.
     ProcessorsOf(usize),
 }
+    /// What `bpf` says of the map or the program that is the descriptor at the beginning of the same structure, as many
+    /// bytes as the number behind that says.
+    BpfObject,
+    /// Nanoseconds since the machine was started, with the moment that they are.
+    SinceStart,

@@ -2,7 +2,7 @@
 
 mod aio;
 mod attributes;
-mod bpf;
+pub(crate) mod bpf;
 pub(crate) mod counters;
 pub(crate) mod filter;
 mod futexes;

@@ -266,6 +266,10 @@ impl ValueSink for TextSink<'_, '_> {
         self.descriptors.as_mut()?.generic_family(number)
     }
 
+    fn machine_start(&mut self) -> Option<i64> {
+        self.descriptors.as_mut()?.machine_start()
+    }
+
     fn dir_fd(&mut self, fd: i32, call: &SyscallRecord) {
         if fd == CURRENT_DIRECTORY {
             self.constant(NamedNumber::Signed(i64::from(fd)), |out| {

@@ -374,6 +374,7 @@ fn count(length: LengthSource) -> Option<Count> {
         | LengthSource::Whole(..)
         | LengthSource::Most(..)
         | LengthSource::Pairs(..)
+        | LengthSource::Both(..)
         | LengthSource::Without(..)
         | LengthSource::Glyphs(..)
         | LengthSource::At(..) => None,

@@ -22,6 +22,7 @@ use super::capture_plan::{self, ABIS};
 use super::clock::now;
 use super::programs::TaskStorage;
 use super::records::{self, CallRecord, PieceRecord, RecordHeader, RingRecord, flag};
+use crate::captured_descriptors::describe_anonymous_file;
 use crate::options::TraceOptions;
 
 /// Numbers of threads are spread well enough as they are.
@@ -670,6 +671,7 @@ fn holds(bytes: &[u8], extent: ReadExtent) -> bool {
     match extent {
         ReadExtent::Bytes(most) => bytes.len() >= most,
         ReadExtent::Text(most) => bytes.len() >= most || bytes.contains(&0),
+        ReadExtent::Descriptor(_) => !bytes.is_empty(),
     }
 }
 
@@ -679,6 +681,7 @@ fn read(tid: i32, want: MemoryRequest) -> Vec<u8> {
     let (most, text) = match want.extent {
         ReadExtent::Bytes(most) => (most, false),
         ReadExtent::Text(most) => (most, true),
+        ReadExtent::Descriptor(fd) => return describe_anonymous_file(tid, fd),
     };
     let most = most.min(records::PIECE_MOST);
     let mut bytes = Vec::with_capacity(if text { most.min(256) } else { most });

@@ -3,6 +3,7 @@
 use backsight_syscall_decode::memory::{MemoryRequest, ReadExtent};
 use nix::errno::Errno;
 
+use crate::captured_descriptors::describe_anonymous_file;
 use crate::ptrace::requests::{Tid, peek, read_pages};
 
 /// As small as pages are anywhere that this runs: a piece of a larger page is still in one page.
@@ -40,6 +41,7 @@ impl PageCache {
         match want.extent {
             ReadExtent::Bytes(most) => self.bytes(tid, want.address, most.min(MOST)),
             ReadExtent::Text(most) => self.text(tid, want.address, most.min(MOST)),
+            ReadExtent::Descriptor(fd) => describe_anonymous_file(tid, fd),
         }
     }
 

@@ -192,6 +192,7 @@ fn fill(pid: Pid, call: &mut SyscallRecord, when: CapturePoint, limits: CaptureL
         for want in wanted {
             let mut bytes = match want.extent {
                 ReadExtent::Bytes(length) | ReadExtent::Text(length) => vec![0; length],
+                ReadExtent::Descriptor(_) => Vec::new(),
             };
             let length = read(pid, want.address, &mut bytes);
             bytes.truncate(length);

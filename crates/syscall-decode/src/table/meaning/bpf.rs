@@ -12,8 +12,8 @@ use backsight_syscall_tables::sets::{
 use super::*;
 use crate::format;
 use crate::table::kind::{
-    CustomFormat, ExtensibleStructure, FieldCondition, InsteadOf, NetworkKind as W,
-    StructureLayout as Layout, UnnamedStyle,
+    BitField, BitFieldStyle, CustomFormat, ExtensibleStructure, FieldCondition, InsteadOf,
+    NetworkKind as W, StructureLayout as Layout, UnnamedStyle,
 };
 use crate::table::structure::{changed, field, out, set, structure};
 
@@ -98,7 +98,7 @@ structure!(TEST_RUN 76 {
 structure!(NEXT_IDENTITY 8 { field start_id 0 UINT, out next_id 4 UINT });
 structure!(PROGRAM_BY_IDENTITY 4 { field prog_id 0 UINT });
 structure!(MAP_BY_IDENTITY 12 { field map_id 0 UINT, field open_flags 8 Flags(Four, &ACCESS) });
-structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
+structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Special(S::BpfObject) });
 const QUERIED_FLAGS: ValueKind = Many(
     Out,
     &Flags(Four, &ATTACHING),
@@ -208,6 +208,38 @@ structure!(LINK_UPDATE 16 {
     field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
 });
 
+structure!(MAP_DESCRIBED 100 {
+    out r#type 0 One(Four, &MAP_TYPES), out id 4 UINT, out key_size 8 UINT, out value_size 12 UINT, out max_entries 16 UINT,
+    out map_flags 20 Flags(Four, &MAP_FLAGS), out name 24 Characters(16), out ifindex 40 INTERFACE,
+    out btf_vmlinux_value_type_id 44 UINT, out netns_dev 48 Device, out netns_ino 56 U64, out btf_id 64 UINT,
+    out btf_key_type_id 68 UINT, out btf_value_type_id 72 UINT, out btf_vmlinux_id 76 UINT, out map_extra 80 HEX64,
+    out hash 88 HEX64, out hash_size 96 UINT,
+});
+structure!(PROGRAM_DESCRIBED 228 {
+    out r#type 0 One(Four, &PROGRAM_TYPES), out id 4 UINT, out tag 8 Wire(W::Bytes(8)), changed jited_prog_len 16 UINT,
+    out jited_prog_insns 24 Despite(&Binary(Out, LengthSource::Field(16, Four, 1))), changed xlated_prog_len 20 UINT,
+    out xlated_prog_insns 32 Many(Out, &INSTRUCTION, LengthSource::Both(20, 8)), out load_time 40 Special(S::SinceStart),
+    out created_by_uid 48 Id, changed nr_map_ids 52 UINT, out map_ids 56 Many(Out, &UINT, LengthSource::Both(52, 1)),
+    out name 64 Characters(16), out ifindex 80 INTERFACE, out gpl_compatible 84 Parts(Four, LICENSED), out netns_dev 88 Device,
+    out netns_ino 96 U64, changed nr_jited_ksyms 104 UINT, changed nr_jited_func_lens 108 UINT, out jited_ksyms 112 Address,
+    out jited_func_lens 120 Address, out btf_id 128 UINT, changed func_info_rec_size 132 UINT, out func_info 136 Address,
+    changed nr_func_info 144 UINT, changed nr_line_info 148 UINT, out line_info 152 Address, out jited_line_info 160 Address,
+    changed nr_jited_line_info 168 UINT, changed line_info_rec_size 172 UINT, changed jited_line_info_rec_size 176 UINT,
+    changed nr_prog_tags 180 UINT, out prog_tags 184 Address, out run_time_ns 192 U64, out run_cnt 200 U64,
+    out recursion_misses 208 U64, out verified_insns 216 UINT, out attach_btf_obj_id 220 UINT, out attach_btf_id 224 UINT,
+});
+const LICENSED: &[BitField] = &[BitField {
+    mask: 1,
+    shown: BitFieldStyle::Number,
+}];
+/// What is said of a map.
+pub(crate) static MAP_OBJECT: ExtensibleStructure = ExtensibleStructure {
+    late: Some((76, 80)),
+    ..plain(&MAP_DESCRIBED, &[24, 40, 64, 80, 88])
+};
+/// What is said of a program.
+pub(crate) static PROGRAM_OBJECT: ExtensibleStructure =
+    plain(&PROGRAM_DESCRIBED, &[40, 80, 104, 128, 192, 208, 216, 220]);
 const INSTRUCTION: ValueKind = Special(S::Instruction);
 static COUNT: crate::table::StructureField = field("count", 32, UINT);
 

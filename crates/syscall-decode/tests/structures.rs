@@ -1,0 +1,228 @@
+//! Structures behind pointers that need more than a table of fields, as the newest strace (7.2) has them.
+
+use backsight_syscall_decode::memory::{DESCRIPTOR_HEAD, descriptor_address};
+use backsight_syscall_decode::resolver::{DescriptorInfo, Resolver};
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::syscall_number;
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
+
+/// A machine that was started in the first hour of 1970.
+struct Machine;
+
+impl Resolver for Machine {
+    fn describe_descriptor(&mut self, _: i32, _: i32, _: &SyscallRecord) -> DescriptorInfo {
+        DescriptorInfo::default()
+    }
+
+    fn machine_start(&mut self) -> Option<i64> {
+        Some(60_000_000_000)
+    }
+}
+
+const DATA: u64 = 0x1000;
+const MORE: u64 = 0x9000;
+
+/// A call with the memory that it was made with.
+struct Call {
+    name: &'static str,
+    arguments: [u64; 6],
+    value: i64,
+    memory: CapturedMemory,
+    full: bool,
+}
+
+impl Call {
+    fn new(name: &'static str, arguments: &[u64]) -> Self {
+        let mut all = [0; 6];
+        all[..arguments.len()].copy_from_slice(arguments);
+        Call {
+            name,
+            arguments: all,
+            value: 0,
+            memory: CapturedMemory::default(),
+            full: false,
+        }
+    }
+
+    fn returns(mut self, value: i64) -> Self {
+        self.value = value;
+        self
+    }
+
+    /// Everything is asked for.
+    fn full(mut self) -> Self {
+        self.full = true;
+        self
+    }
+
+    /// Memory that the kernel changes.
+    fn memory(mut self, address: u64, before: &[u8], after: &[u8]) -> Self {
+        for (when, bytes) in [(CapturePoint::Entered, before), (CapturePoint::Left, after)] {
+            self.memory.add(MemoryPiece {
+                address,
+                when,
+                bytes: bytes.to_vec(),
+            });
+        }
+        self
+    }
+
+    /// Memory that stays as it is.
+    fn data(self, address: u64, bytes: &[u8]) -> Self {
+        self.memory(address, bytes, bytes)
+    }
+
+    /// A descriptor is a file without a path, of this name.
+    fn descriptor(self, fd: i32, name: &str) -> Self {
+        let mut bytes = vec![0; DESCRIPTOR_HEAD];
+        bytes[DESCRIPTOR_HEAD - 1] = 1;
+        bytes.push(u8::try_from(name.len()).expect("a short name"));
+        bytes.extend_from_slice(name.as_bytes());
+        self.data(descriptor_address(fd), &bytes)
+    }
+
+    /// Its line, without the result.
+    fn line(self) -> String {
+        let call = SyscallRecord {
+            abi: Abi::X86_64,
+            number: syscall_number(Abi::X86_64, self.name).expect("a call of the kernel"),
+            arguments: self.arguments,
+            entered: 0,
+            outcome: SyscallOutcome::Returned {
+                value: self.value,
+                took: 1,
+            },
+            memory: self.memory,
+            injected: false,
+            rewritten: false,
+            delayed: false,
+            instruction: None,
+            worked: None,
+        };
+        let event = TraceEvent {
+            pid: 1,
+            tid: 1,
+            at: 0,
+            kind: EventKind::Call(call),
+        };
+        let mut options = TextOptions::default();
+        if self.full {
+            options.full = SyscallSet::all();
+        }
+        let mut out = Vec::new();
+        TextWriter::new(options)
+            .with_resolver(Machine)
+            .write(&event, &mut out);
+        let line = String::from_utf8(out).expect("text");
+        let (shown, _result) = line.rsplit_once(" = ").expect("a result");
+        shown.trim_end().to_owned()
+    }
+}
+
+/// Numbers of four bytes as they lie in memory.
+fn ints(values: &[u32]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+/// Numbers of eight bytes as they lie in memory.
+fn longs(values: &[u64]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+fn joined(parts: &[Vec<u8>]) -> Vec<u8> {
+    parts.concat()
+}
+
+const INFORMATION: u64 = 15;
+const LINK: u64 = 28;
+
+/// What `bpf` is asked of descriptor 3, with room for so many bytes.
+fn information(length: u32) -> Vec<u8> {
+    joined(&[ints(&[3, length]), longs(&[MORE])])
+}
+
+#[test]
+fn a_map_is_described_as_far_as_there_was_room() {
+    let map = joined(&[
+        ints(&[2, 70, 4, 8, 3, 0]),
+        b"mymap\0\0\0\0\0\0\0\0\0\0\0".to_vec(),
+        vec![0; 24],
+    ]);
+    let call = |length: u32, full: bool| {
+        let call = Call::new("bpf", &[INFORMATION, DATA, 16])
+            .data(DATA, &information(length))
+            .memory(MORE, &vec![0; length as usize], &map[..length as usize])
+            .descriptor(3, "bpf-map");
+        if full {
+            call.full().line()
+        } else {
+            call.line()
+        }
+    };
+    let begin = "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=3, info_len=";
+    assert_eq!(
+        call(20, true),
+        format!(
+            "{begin}20, info={{type=BPF_MAP_TYPE_ARRAY, id=70, key_size=4, value_size=8, max_entries=3, map_flags=0}}}}}}, 16)"
+        )
+    );
+    assert_eq!(
+        call(64, true),
+        format!(
+            "{begin}64, info={{type=BPF_MAP_TYPE_ARRAY, id=70, key_size=4, value_size=8, max_entries=3, map_flags=0, \
+             name=\"mymap\", ifindex=0, btf_vmlinux_value_type_id=0, netns_dev=makedev(0, 0), netns_ino=0}}}}}}, 16)"
+        )
+    );
+    assert_eq!(call(20, false), format!("{begin}20, info=0x9000}}}}, 16)"));
+}
+
+#[test]
+fn a_program_is_described_with_what_became_of_its_lengths() {
+    let mut before = vec![0; 48];
+    before[16..24].copy_from_slice(&ints(&[0, 8]));
+    before[32..40].copy_from_slice(&longs(&[0x5000]));
+    let mut after = before.clone();
+    after[..8].copy_from_slice(&ints(&[1, 9]));
+    after[16..24].copy_from_slice(&ints(&[30, 32]));
+    after[40..48].copy_from_slice(&longs(&[3_000_000_000]));
+    let shown = Call::new("bpf", &[INFORMATION, DATA, 16])
+        .data(DATA, &information(48))
+        .memory(MORE, &before, &after)
+        .memory(0x5000, &[], &[0x95, 0, 0, 0, 0, 0, 0, 0])
+        .descriptor(3, "bpf-prog")
+        .full()
+        .line();
+    assert_eq!(
+        shown,
+        "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=3, info_len=48, info={type=BPF_PROG_TYPE_SOCKET_FILTER, id=9, \
+         tag=\"\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\", jited_prog_len=0 => 30, jited_prog_insns=NULL, \
+         xlated_prog_len=8 => 32, xlated_prog_insns=[{code=BPF_JMP|BPF_K|BPF_EXIT, dst_reg=BPF_REG_0, \
+         src_reg=BPF_REG_0, off=0, imm=0}], load_time=3000000000 /* 1970-01-01T00:01:03+0000 */, created_by_uid=0, \
+         nr_map_ids=0, map_ids=NULL, name=\"\"}}}, 16)"
+    );
+}
+
+#[test]
+fn what_is_neither_a_map_nor_a_program_is_an_address() {
+    let shown = Call::new("bpf", &[INFORMATION, DATA, 16])
+        .data(DATA, &information(16))
+        .data(MORE, &[0; 16])
+        .descriptor(3, "bpf_link")
+        .full()
+        .line();
+    assert_eq!(
+        shown,
+        "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=3, info_len=16, info=0x9000}}, 16)"
+    );
+}
+

@@ -226,3 +226,29 @@ fn what_is_neither_a_map_nor_a_program_is_an_address() {
     );
 }
 
+#[test]
+fn a_link_that_ends_within_a_structure_goes_on_with_zeros() {
+    const FUNCTIONS: u32 = 59;
+    const NETFILTER: u32 = 45;
+    let link = |kind: u32, rest: &[u8]| {
+        let asked = joined(&[ints(&[3, 4, kind, 0]), rest.to_vec()]);
+        Call::new("bpf", &[LINK, DATA, asked.len() as u64])
+            .data(DATA, &asked)
+            .data(MORE, &ints(&[7, 8]))
+            .line()
+    };
+    let begin = "bpf(BPF_LINK_CREATE, {link_create={prog_fd=3, target_fd=4, attach_type=";
+    assert_eq!(
+        link(NETFILTER, &ints(&[2])),
+        format!(
+            "{begin}BPF_NETFILTER, flags=0, netfilter={{pf=2, hooknum=0, priority=0, flags=0}}}}}}, 20)"
+        )
+    );
+    assert_eq!(
+        link(FUNCTIONS, &joined(&[longs(&[MORE, 0]), ints(&[2])])),
+        format!(
+            "{begin}BPF_TRACE_FENTRY_MULTI, flags=0, tracing_multi={{ids=[7, 8], cookies=NULL, cnt=2}}}}}}, 36)"
+        )
+    );
+}
+

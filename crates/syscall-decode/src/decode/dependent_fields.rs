@@ -90,8 +90,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 continue;
             }
             let size = self.size(kind);
-            let Some(field) = bytes.get(*at..at + size) else {
-                break;
+            let field = match bytes.get(*at..at + size) {
+                Some(field) => field,
+                None if self.padded
+                    && (*shown != FieldVisibility::Reached || bytes.len() > *at) =>
+                {
+                    bytes.get(*at..).unwrap_or_default()
+                }
+                None => break,
             };
             match shown {
                 FieldVisibility::Verbose if !self.style.verbose => {

@@ -27,7 +27,7 @@ impl ExtensibleStructure {
         let Some(instead) = self.instead else {
             return self;
         };
-        if bytes.len() <= self.structure.size {
+        if bytes.len() <= instead.beyond {
             return self;
         }
         let value = bytes.get(instead.at..).map_or(0, |rest| load(rest, 4)) & instead.bits;

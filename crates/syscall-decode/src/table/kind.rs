@@ -134,7 +134,7 @@ pub struct ExtensibleStructure {
     /// Where those of its fields begin that were added at some time: from one of them on to the next they are there where
     /// the length goes beyond the first.
     pub since: &'static [usize],
-    /// What stands instead of it where the length goes beyond what it has itself.
+    /// What stands instead of it, by what is said in it.
     pub instead: Option<InsteadOf>,
     /// The number that the kernel changes, told again behind the whole.
     pub anew: Option<&'static StructureField>,
@@ -166,6 +166,8 @@ pub enum FieldCondition {
     Has(usize, IntegerWidth, u64),
     /// None of these bits.
     Lacks(usize, IntegerWidth, u64),
+    /// The length beyond which something stands there.
+    pub beyond: usize,
     /// The call failed.
     Failed,
     /// Everything is asked for.
@@ -281,6 +283,8 @@ pub enum PidKind {
     Session,
     /// A process or, where it is negative, a group.
     ProcessOrGroup,
+    /// Only when the structure goes so far.
+    Reached,
 }
 
 /// What an argument or a field means.

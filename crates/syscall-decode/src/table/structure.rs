@@ -1,7 +1,7 @@
 //! The structures that lie behind arguments.
 
 use super::flags as f;
-use super::kind::FieldVisibility::{Always, NotZero, Verbose, VerboseNotZero, With};
+use super::kind::FieldVisibility::{Always, NotZero, Reached, Verbose, VerboseNotZero, With};
 use super::kind::IntegerWidth::{Eight, Four, One as One8, Two};
 use super::kind::{
     FieldSource, FieldVisibility, NetworkKind as W, PidKind, SpecialKind, StructureField,
@@ -34,6 +34,11 @@ pub(super) const fn more(name: &'static str, at: usize, kind: ValueKind) -> Stru
 
 pub(super) const fn set(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
     with_source(name, at, kind, NotZero, FieldSource::Before)
+}
+
+/// A field that is shown only where the structure goes so far.
+pub(super) const fn reached(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    with_source(name, at, kind, Reached, FieldSource::Before)
 }
 
 /// What the kernel fills in.

@@ -15,7 +15,7 @@ use crate::table::kind::{
     BitField, BitFieldStyle, CustomFormat, ExtensibleStructure, FieldCondition, InsteadOf,
     NetworkKind as W, StructureLayout as Layout, UnnamedStyle,
 };
-use crate::table::structure::{changed, field, out, set, structure};
+use crate::table::structure::{changed, field, out, reached, set, structure};
 
 const U64: ValueKind = Unsigned(Eight);
 const HEX64: ValueKind = Hex(Eight);
@@ -150,7 +150,11 @@ structure!(USER_PROBED 48 {
     field path 0 PATH, field offsets 8 Many(In, &HEX64, LengthSource::Field(32, Four, 1)),
     field ref_ctr_offsets 16 Many(In, &HEX64, LengthSource::Field(32, Four, 1)),
     field cookies 24 Many(In, &HEX64, LengthSource::Field(32, Four, 1)), field cnt 32 UINT,
-    field flags 36 Flags(Four, &USER_PROBES), field pid 40 PID, field path_fd 44 Fd,
+    field flags 36 Flags(Four, &USER_PROBES), field pid 40 PID, reached path_fd 44 Fd,
+});
+structure!(SEVERAL_TRACED 20 {
+    field ids 0 Many(In, &UINT, LengthSource::Field(16, Four, 1)),
+    field cookies 8 Many(In, &HEX64, LengthSource::Field(16, Four, 1)), field cnt 16 UINT,
 });
 structure!(TRACED 16 { field target_btf_id 0 UINT, field cookie 8 HEX64 });
 structure!(FILTERED 16 {
@@ -190,6 +194,7 @@ link!(LINK_TO_ITERATOR 28 {
 });
 link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
 link!(LINK_TO_TRACING 32 { field tracing 16 Structure(&TRACED) });
+link!(LINK_TO_SEVERAL 36 { field tracing_multi 16 Structure(&SEVERAL_TRACED) });
 link!(LINK_TO_NETFILTER 32 { field netfilter 16 Structure(&FILTERED) });
 link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
 link!(LINK_TO_USER_PROBES 64 { field uprobe_multi 16 Structure(&USER_PROBED) });
@@ -279,6 +284,7 @@ static TO_CGROUP: ExtensibleStructure = ExtensibleStructure {
     instead: Some(InsteadOf {
         at: 12,
         bits: BESIDE_WHAT,
+        beyond: LINK.size,
         cases: &[(&[8, 0x10, 0x18], &TO_CGROUP_BESIDE)],
     }),
     ..link(&LINK_TO_TYPE)
@@ -287,6 +293,7 @@ static TO_CGROUP_BESIDE: ExtensibleStructure = link(&LINK_BESIDE);
 static TO_ITERATOR: ExtensibleStructure = link(&LINK_TO_ITERATOR);
 static TO_EVENT: ExtensibleStructure = link(&LINK_TO_EVENT);
 static TO_TRACING: ExtensibleStructure = link(&LINK_TO_TRACING);
+static TO_SEVERAL: ExtensibleStructure = link(&LINK_TO_SEVERAL);
 static TO_NETFILTER: ExtensibleStructure = link(&LINK_TO_NETFILTER);
 static TO_TRAFFIC: ExtensibleStructure = link(&LINK_TO_TRAFFIC);
 static TO_NETKIT: ExtensibleStructure = link(&LINK_TO_NETKIT);
@@ -296,6 +303,7 @@ static TO_USER_PROBES: ExtensibleStructure = link(&LINK_TO_USER_PROBES);
 const LINKED: InsteadOf = InsteadOf {
     at: 8,
     bits: 0xffff_ffff,
+    beyond: LINK.size,
     cases: &[
         (
             &[
@@ -312,6 +320,7 @@ const LINKED: InsteadOf = InsteadOf {
         (&[46, 47], &TO_TRAFFIC),
         (&[48], &TO_USER_PROBES),
         (&[54, 55], &TO_NETKIT),
+        (&[59, 60, 61], &TO_SEVERAL),
     ],
 };
 

@@ -252,3 +252,34 @@ fn a_link_that_ends_within_a_structure_goes_on_with_zeros() {
     );
 }
 
+#[test]
+fn a_wait_status_that_no_process_has_is_shown_with_what_is_left_of_it() {
+    let status = |status: u32| {
+        let line = Call::new("wait4", &[7, DATA, 0, 0])
+            .returns(7)
+            .memory(DATA, &[], &ints(&[status]))
+            .line();
+        let (_, behind) = line.split_once(", ").expect("arguments");
+        behind
+            .strip_suffix(", 0, NULL)")
+            .expect("the others")
+            .to_owned()
+    };
+    for (number, shown) in [
+        (0x300, "[{WIFEXITED(s) && WEXITSTATUS(s) == 3}]"),
+        (0x380, "[{WIFEXITED(s) && WEXITSTATUS(s) == 3}|0x80]"),
+        (
+            0x4_057f,
+            "[{WIFSTOPPED(s) && WSTOPSIG(s) == SIGTRAP}|PTRACE_EVENT_EXEC<<16]",
+        ),
+        (
+            0x8181_8181,
+            "[{WIFSIGNALED(s) && WTERMSIG(s) == SIGHUP && WCOREDUMP(s)}|0x8181 /* PTRACE_EVENT_??? */<<16|0x8100]",
+        ),
+        (0xffff, "[{WIFCONTINUED(s)}]"),
+        (0x81_ffff, "[0x81ffff]"),
+    ] {
+        assert_eq!(status(number), shown);
+    }
+}
+

@@ -1,9 +1,11 @@
 //! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
 
+use backsight_syscall_tables::sets::PTRACE_EVENTS;
+
 use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, held, int_at, long_at};
-use crate::format::{self, NamedNumber};
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::memory::MAX_ELEMENTS;
 use crate::table::{DataDirection, PidKind, flags, structure};
 use crate::{Abi, CapturePoint};
@@ -282,11 +284,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn wait_status_in_place(&mut self, status: u32) {
         self.sink.begin(Bracket::Array);
         self.sink.item(true);
-        self.sink.word(|out| {
-            out.push(b'{');
-            put_status(out, status);
-            out.push(b'}');
-        });
+        self.sink
+            .words(|out, constants, _| put_status(out, status, constants));
         self.sink.end(Bracket::Array);
     }
 
@@ -375,16 +374,23 @@ fn clone_flags(out: &mut Vec<u8>, raw: u64) {
     }
 }
 
-fn put_status(out: &mut Vec<u8>, status: u32) {
+fn put_status(out: &mut Vec<u8>, status: u32, constants: ConstantStyle) {
     let (low, high) = (status & 0x7f, i64::from((status >> 8) & 0xff));
     if status == 0xffff {
-        out.extend_from_slice(b"WIFCONTINUED(s)");
+        out.extend_from_slice(b"{WIFCONTINUED(s)}");
         return;
     }
+    if status & 0xff == 0xff {
+        return format::hex(out, u64::from(status));
+    }
+    out.push(b'{');
+    // What of the lower half isn't said in words.
+    let mut rest = 0;
     if low == 0 {
         out.extend_from_slice(b"WIFEXITED(s) && WEXITSTATUS(s) == ");
         format::signed(out, high);
-    } else if low == 0x7f && status & 0xff == 0x7f {
+        rest = status & 0x80;
+    } else if low == 0x7f {
         out.extend_from_slice(b"WIFSTOPPED(s) && WSTOPSIG(s) == ");
         format::signal_name(out, (high & 0x7f) as i32);
         if high & 0x80 != 0 {
@@ -396,10 +402,19 @@ fn put_status(out: &mut Vec<u8>, status: u32) {
         if status & 0x80 != 0 {
             out.extend_from_slice(b" && WCOREDUMP(s)");
         }
+        rest = status & 0xff00;
     }
-    let event = status >> 16;
+    out.push(b'}');
+    let event = u64::from(status >> 16);
     if event != 0 {
-        out.extend_from_slice(b" | ");
-        format::hex(out, u64::from(event) << 16);
+        out.push(b'|');
+        format::constant(out, constants, NamedNumber::Hex(event), |out| {
+            format::one(out, event, &PTRACE_EVENTS);
+        });
+        out.extend_from_slice(b"<<16");
+    }
+    if rest != 0 {
+        out.push(b'|');
+        format::hex(out, u64::from(rest));
     }
 }

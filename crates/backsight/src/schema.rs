@@ -121,6 +121,7 @@ mod tests {
                 number: 0,
                 argument: 1,
             },
+            EventKind::Stranger { ended: true },
             EventKind::Stack(vec![
                 StackFrame {
                     file: b"/bin/\xff\n".to_vec(),

@@ -79,6 +79,12 @@ pub enum EventKind {
     /// In which functions of its program the thread is that made the call, or got the signal, that was told last: the innermost
     /// first. Only where that was asked for.
     Stack(Vec<StackFrame>),
+    /// A task that nobody asked to trace came to the tracer: its maker asked the kernel for that, as `CLONE_PTRACE` does, or
+    /// made it a child of the tracer, as `CLONE_PARENT` does. It goes on untraced.
+    Stranger {
+        /// Whether it ended, which is all that is known of it.
+        ended: bool,
+    },
 }
 
 /// A place in a program, as one on a thread's stack.

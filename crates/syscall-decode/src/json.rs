@@ -51,6 +51,7 @@ impl<'a> JsonWriter<'a> {
             EventKind::Lost { .. } => "lost",
             EventKind::Unchanged { .. } => "unchanged",
             EventKind::Stack(_) => "stack",
+            EventKind::Stranger { .. } => "stranger",
         };
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -110,6 +111,7 @@ impl<'a> JsonWriter<'a> {
                 }
                 out.push(b']');
             }
+            EventKind::Stranger { ended } => truth(out, "ended", *ended),
             EventKind::Unchanged { argument, .. } => {
                 key(out, "argument");
                 format::unsigned(out, *argument as u64);

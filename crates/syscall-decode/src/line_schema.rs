@@ -48,6 +48,8 @@ pub enum LineEvent {
     Lost(LostLine),
     /// What lies behind an argument couldn't be changed as was asked.
     Unchanged(UnchangedLine),
+    /// A task that nobody asked to trace came to the tracer, by its maker's doing; it goes on untraced.
+    Stranger(StrangerLine),
 }
 
 /// A call that came back, or never will.
@@ -212,6 +214,13 @@ pub struct SupersededLine {
 pub struct AttachedLine {
     /// The thread that made it, where that is traced.
     pub parent: Option<i32>,
+}
+
+/// A task that nobody asked to trace came to the tracer, by its maker's doing; it goes on untraced.
+#[derive(Debug, JsonSchema)]
+pub struct StrangerLine {
+    /// Whether it ended.
+    pub ended: bool,
 }
 
 /// Events are missing here.

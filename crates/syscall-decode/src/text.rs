@@ -200,7 +200,10 @@ impl<'a> TextWriter<'a> {
                 out.extend_from_slice(b" ---\n");
             }
             // It is no line of the calls: who traces is told beside them.
-            EventKind::Signal { .. } | EventKind::Stopped { .. } | EventKind::Unchanged { .. } => {}
+            EventKind::Signal { .. }
+            | EventKind::Stopped { .. }
+            | EventKind::Unchanged { .. }
+            | EventKind::Stranger { .. } => {}
             EventKind::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
             EventKind::Exited { .. } | EventKind::Killed { .. } | EventKind::Superseded { .. } => {
                 self.end(event, out)

@@ -315,6 +315,21 @@ pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
     Some(format!("trace: Failed to tamper with process {tid}: {why}"))
 }
 
+/// What is said of a task that came to the tracer though nobody asked for it, unless nothing is to be said of what is detached
+/// from or of ends; nothing of other events.
+pub fn stranger_note(event: &TraceEvent, quiet_attach: bool, quiet_exit: bool) -> Option<String> {
+    let tid = event.tid;
+    match event.kind {
+        EventKind::Stranger { ended: true } if !quiet_exit => {
+            Some(format!("trace: Exit of unknown pid {tid} ignored"))
+        }
+        EventKind::Stranger { ended: false } if !quiet_attach => {
+            Some(format!("trace: Detached unknown pid {tid}"))
+        }
+        _ => None,
+    }
+}
+
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
 /// children at once.
 fn piped(command: &[u8]) -> io::Result<(OutputSink, JoinHandle<io::Result<process::ExitStatus>>)> {

@@ -41,6 +41,7 @@ impl PerfettoWriter {
             | EventKind::Attached { .. }
             | EventKind::Detached
             | EventKind::Stack(_)
+            | EventKind::Stranger { .. }
             | EventKind::Unchanged { .. } => return,
         };
         out.extend_from_slice(if self.begun { b",\n" } else { b"[\n" });

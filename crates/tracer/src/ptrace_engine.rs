@@ -385,7 +385,11 @@ impl<'a> Engine<'a> {
             return;
         }
         if !self.tracees.contains_key(&tid) {
-            self.early.insert(tid, status);
+            if self.options.follows() {
+                self.early.insert(tid, status);
+            } else {
+                self.pass_stranger(tid, halt.is_end());
+            }
             return;
         }
         let next = match halt {

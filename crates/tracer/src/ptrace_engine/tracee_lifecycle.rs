@@ -121,6 +121,18 @@ impl Engine<'_> {
         }
     }
 
+    /// A task whose maker gave it to the tracer, though no children are followed: it isn't kept.
+    pub(super) fn pass_stranger(&mut self, tid: Tid, ended: bool) {
+        // The command was detached from: its end is no surprise.
+        if ended && self.command == Some(tid) {
+            return;
+        }
+        if !ended {
+            let _gone = requests::detach(tid, 0);
+        }
+        self.emit_event(tid, tid, EventKind::Stranger { ended });
+    }
+
     /// Takes in threads whose makers were killed before they could tell of them; whether there were any.
     pub(super) fn adopt(&mut self) -> bool {
         let mut any = false;

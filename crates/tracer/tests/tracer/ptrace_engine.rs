@@ -1129,3 +1129,29 @@ fn stacks_are_those_of_strace() {
         assert_eq!(ours, theirs);
     }
 }
+
+/// Whether each stranger had ended, and how the command did, which follows nobody.
+fn strangers(kind: &str) -> (Vec<bool>, Option<CommandExit>) {
+    let options = TraceOptions {
+        follow: false,
+        ..command(program("strangers"), &[kind])
+    };
+    let (events, ended) = traced(&options);
+    let others = events.iter().filter_map(|event| match event.kind {
+        EventKind::Stranger { ended } => Some(ended),
+        _ => None,
+    });
+    (others.collect(), ended.command)
+}
+
+#[test]
+fn a_child_that_its_maker_gave_to_the_tracer_goes_on_untraced() {
+    assert_eq!(
+        strangers("ptrace"),
+        (vec![false], Some(CommandExit::Exited(0)))
+    );
+    assert_eq!(
+        strangers("parent"),
+        (vec![true], Some(CommandExit::Exited(0)))
+    );
+}

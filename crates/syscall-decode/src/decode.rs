@@ -554,6 +554,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Requested => self.sink.hex(raw),
             SpecialKind::Carried => self.carried(raw),
             SpecialKind::Fcntl => self.fcntl(raw, number),
+            SpecialKind::Session(layout) => self.session(raw, layout, number),
             SpecialKind::ThreadName(way) => self.thread_name(raw, way),
             SpecialKind::Terminal(way, settings) => self.terminal(raw, way, settings),
             SpecialKind::BitSet(names) => self.bit_set(raw, names),

@@ -23,7 +23,7 @@ pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
     BitField, BitFieldStyle, CustomFormat, DataDirection, ExtensibleStructure, FieldCondition,
     FieldSource, FieldVisibility, IntegerWidth, LengthSource, Names, NetworkKind, PidKind,
-    SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
+    SessionLayout, SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
 };
 pub use meaning::ResultKind;
 pub(crate) use meaning::{ERROR_OR_NUMBER, bpf, counters, filter, prctl_answer, rings, tracing};

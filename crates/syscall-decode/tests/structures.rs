@@ -283,3 +283,35 @@ fn a_wait_status_that_no_process_has_is_shown_with_what_is_left_of_it() {
     }
 }
 
+const OPEN_SESSION: u64 = 0x8010_a402;
+
+#[test]
+fn what_a_session_is_asked_lies_behind_a_second_pointer() {
+    let mut head = vec![0; 56];
+    head[32..40].copy_from_slice(&ints(&[2, 9]));
+    head[16..20].copy_from_slice(&ints(&[14]));
+    head[52..56].copy_from_slice(&ints(&[1]));
+    let parameter = longs(&[5, 16, 32, 3]);
+    let asked = joined(&[head.clone(), parameter]);
+    let mut answered = asked.clone();
+    answered[40..52].copy_from_slice(&ints(&[0x17, 0, 3]));
+    let session = |length: u64| {
+        Call::new("ioctl", &[3, OPEN_SESSION, DATA])
+            .data(DATA, &longs(&[MORE, length]))
+            .memory(MORE, &asked, &answered)
+            .line()
+    };
+    assert_eq!(
+        session(88),
+        "ioctl(3, TEE_IOC_OPEN_SESSION, {buf_len=88, buf_ptr={uuid=00000000-0000-0000-0000-000000000000, \
+         clnt_login=TEE_IOCTL_LOGIN_GROUP, clnt_uuid=14, cancel_id=9, num_params=1, \
+         params=[{attr=TEE_IOCTL_PARAM_ATTR_TYPE_MEMREF_INPUT, shm_offs=0x10, size=0x20, shm_id=3}]} => \
+         {session=0x17, ret=0, ret_origin=TEEC_ORIGIN_TEE, \
+         params=[{attr=TEE_IOCTL_PARAM_ATTR_TYPE_MEMREF_INPUT, shm_offs=0x10, size=0x20, shm_id=3}]}})"
+    );
+    assert_eq!(
+        session(89),
+        "ioctl(3, TEE_IOC_OPEN_SESSION, {buf_len=89, buf_ptr=0x9000})"
+    );
+}
+

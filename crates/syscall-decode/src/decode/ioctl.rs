@@ -10,7 +10,7 @@ use crate::SyscallOutcome;
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::ioctl::{self, RequestResult};
 use crate::table::kind::TermiosVersion;
-use crate::table::{DataDirection, Names, ValueKind, flags};
+use crate::table::{DataDirection, IntegerWidth, Names, SessionLayout, ValueKind, flags};
 
 /// Drivers, as requests have them, whose requests are known one by one: of their others nothing but the address is shown.
 const KNOWN: [u8; 28] = [
@@ -48,6 +48,23 @@ impl<S: ValueSink> Walk<'_, S> {
     fn limited_binary(&mut self, bytes: &[u8]) {
         let shown = bytes.len().min(self.style.string);
         self.sink.binary(&bytes[..shown], shown < bytes.len());
+    }
+
+    /// What a session is asked and answers, where it is as long as its parameters have it.
+    pub fn session(&mut self, raw: u64, layout: &'static SessionLayout, number: usize) {
+        const LENGTH_AT: usize = 8;
+        let length = self.sibling(LENGTH_AT, IntegerWidth::Eight);
+        let head = self.read(raw, layout.head, DataDirection::In);
+        let fits = head
+            .filter(|head| head.len() == layout.head)
+            .is_some_and(|head| {
+                let count = u64::from(int_at(head, layout.count_at));
+                length == layout.head as u64 + count * layout.parameter as u64
+            });
+        match fits {
+            true => self.exchange(raw, (&layout.asked, &layout.answered), false, number),
+            false => self.address(raw),
+        }
     }
 
     /// Whether the descriptor is known to be a terminal: no other kind of file that is open takes the requests that

@@ -106,6 +106,21 @@ pub struct StructureField {
     pub source: FieldSource,
 }
 
+/// What a session of a trusted execution environment is asked: a head, and parameters behind it.
+#[derive(Debug, PartialEq)]
+pub struct SessionLayout {
+    /// The head with its parameters, as it is asked.
+    pub asked: ValueKind,
+    /// The same, as it is answered.
+    pub answered: ValueKind,
+    /// The size of the head.
+    pub head: usize,
+    /// Where in the head the number of parameters lies.
+    pub count_at: usize,
+    /// The size of a parameter.
+    pub parameter: usize,
+}
+
 /// Who writes a field of a structure that is passed to the kernel and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldSource {
@@ -562,6 +577,9 @@ pub enum SpecialKind {
     Request,
     /// What `ioctl` is given.
     Requested,
+    /// What a session of a trusted execution environment is asked and answers, as long as the number of eight bytes that
+    /// lies behind it in the same structure says.
+    Session(&'static SessionLayout),
     /// What a request carries of which nothing is known but how much it is and which way it goes.
     Carried,
     /// What `fcntl` is given.

@@ -14,6 +14,7 @@ mod control;
 mod dependent_fields;
 mod device_mapper;
 mod extensible_structure;
+mod file_handle;
 mod futex;
 mod io_uring;
 mod ioctl;
@@ -27,6 +28,7 @@ mod perf_event;
 mod process;
 mod ptrace_call;
 mod scsi;
+mod security_context;
 mod signal;
 mod sink;
 mod sized_structure;
@@ -89,12 +91,12 @@ pub(crate) struct Walk<'a, S> {
     left: usize,
     /// The structure whose fields are walked over.
     within: &'a [u8],
-    /// Where that lies.
-    base: u64,
     /// The same as the program left it, where the kernel changes it.
     before: &'a [u8],
     /// Whether what isn't there of a structure is zero.
     padded: bool,
+    /// Where that lies.
+    base: u64,
 }
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -116,10 +118,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
-            base: 0,
-        }
             before: &[],
             padded: false,
+            base: 0,
+        }
     }
 
     /// A walk that finds out what memory isn't there yet.
@@ -142,10 +144,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
-            base: 0,
-        }
             before: &[],
             padded: false,
+            base: 0,
+        }
     }
 
     /// Walks over every argument and over what the result shows besides.
@@ -552,9 +554,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Watched => self.watched(raw, number),
             SpecialKind::Request => self.request(raw),
             SpecialKind::Requested => self.sink.hex(raw),
+            SpecialKind::Session(layout) => self.session(raw, layout, number),
             SpecialKind::Carried => self.carried(raw),
             SpecialKind::Fcntl => self.fcntl(raw, number),
-            SpecialKind::Session(layout) => self.session(raw, layout, number),
             SpecialKind::ThreadName(way) => self.thread_name(raw, way),
             SpecialKind::Terminal(way, settings) => self.terminal(raw, way, settings),
             SpecialKind::BitSet(names) => self.bit_set(raw, names),
@@ -601,11 +603,14 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Counter => self.counter(raw),
             SpecialKind::Probe => self.probe(raw),
             SpecialKind::Workers => self.workers(raw),
+            SpecialKind::BpfObject => self.bpf_object(raw, number),
+            SpecialKind::SinceStart => self.since_start(raw),
+            SpecialKind::Contexts => self.contexts(raw, number),
+            SpecialKind::Context => self.context_set(raw, number),
+            SpecialKind::FileHandle(way) => self.file_handle(raw, way),
             SpecialKind::Limit => self.limit(raw),
             SpecialKind::NodeDevice(mode) => self.node_device(raw, mode),
             SpecialKind::MountData => self.mount_text(raw, true),
-            SpecialKind::BpfObject => self.bpf_object(raw, number),
-            SpecialKind::SinceStart => self.since_start(raw),
             SpecialKind::Persona => self.persona(raw),
             SpecialKind::Random => self.random(raw),
             SpecialKind::NewAddress => self.address(raw),

@@ -26,7 +26,9 @@ pub use kind::{
     SessionLayout, SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
 };
 pub use meaning::ResultKind;
-pub(crate) use meaning::{ERROR_OR_NUMBER, bpf, counters, filter, prctl_answer, rings, tracing};
+pub(crate) use meaning::{
+    ERROR_OR_NUMBER, bpf, counters, filter, prctl_answer, rings, security, tracing,
+};
 
 /// A call of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -315,3 +315,31 @@ fn what_a_session_is_asked_lies_behind_a_second_pointer() {
     );
 }
 
+#[test]
+fn a_handle_is_shown_with_how_long_it_became() {
+    let room = joined(&[ints(&[128, 0]), vec![0; 8]]);
+    let handle = joined(&[ints(&[4, 1]), vec![2, 0, 0, 0]]);
+    let named = |value| {
+        Call::new("name_to_handle_at", &[3, 0x4000, DATA, MORE, 0])
+            .returns(value)
+            .data(0x4000, b"/\0")
+            .memory(DATA, &room, &handle)
+            .memory(MORE, &[], &ints(&[27]))
+            .line()
+    };
+    assert_eq!(
+        named(0),
+        "name_to_handle_at(3, \"/\", {handle_bytes=128 => 4, handle_type=1, f_handle=\"\\x02\\x00\\x00\\x00\"}, [27], 0)"
+    );
+    const TOO_LONG: i64 = -75;
+    assert_eq!(
+        named(TOO_LONG),
+        "name_to_handle_at(3, \"/\", {handle_bytes=128 => 4}, 0x9000, 0)"
+    );
+    let opened = Call::new("open_by_handle_at", &[3, DATA, 0]).data(DATA, &ints(&[9, 7]));
+    assert_eq!(
+        opened.line(),
+        "open_by_handle_at(3, {handle_bytes=9, handle_type=7, f_handle=???}, O_RDONLY)"
+    );
+}
+

@@ -80,8 +80,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
         let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
         let before = self.read_always(raw, 4, DataDirection::In).and_then(number);
-        // How long an option is, is said also where there was no place for it.
-        let after = if self.row.name == "getsockopt" {
+        // How long an option is, is said also where there was no place for it. Security modules do so too, and have sizes
+        // without a sign.
+        let unsigned = self.row.name.starts_with("lsm_");
+        let after = if unsigned || self.row.name == "getsockopt" {
             self.read_always(raw, 4, DataDirection::Out)
         } else {
             self.read(raw, 4, DataDirection::Out)
@@ -91,8 +93,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.address(raw);
             return;
         };
-        // Security modules have sizes without a sign.
-        let unsigned = self.row.name.starts_with("lsm_");
         let shown = |value: u32| match unsigned {
             true => i64::from(value),
             false => i64::from(value as i32),

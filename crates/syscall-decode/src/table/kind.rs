@@ -166,6 +166,8 @@ pub struct InsteadOf {
     pub at: usize,
     /// Which of its bits.
     pub bits: u64,
+    /// The length beyond which something stands there.
+    pub beyond: usize,
     /// What they may be, and what stands instead then.
     pub cases: &'static [(&'static [u64], &'static ExtensibleStructure)],
 }
@@ -181,8 +183,6 @@ pub enum FieldCondition {
     Has(usize, IntegerWidth, u64),
     /// None of these bits.
     Lacks(usize, IntegerWidth, u64),
-    /// The length beyond which something stands there.
-    pub beyond: usize,
     /// The call failed.
     Failed,
     /// Everything is asked for.
@@ -283,6 +283,8 @@ pub enum FieldVisibility {
     VerboseNotZero,
     /// Only when it isn't zero, or one of these bits is set at the structure's beginning.
     With(u64),
+    /// Only when the structure goes so far.
+    Reached,
 }
 
 /// What the number of a process is the number of.
@@ -298,8 +300,6 @@ pub enum PidKind {
     Session,
     /// A process or, where it is negative, a group.
     ProcessOrGroup,
-    /// Only when the structure goes so far.
-    Reached,
 }
 
 /// What an argument or a field means.
@@ -730,9 +730,15 @@ pub enum SpecialKind {
     RingQueries,
     /// Bits of processors, so many bytes as this argument says.
     ProcessorsOf(usize),
-}
     /// What `bpf` says of the map or the program that is the descriptor at the beginning of the same structure, as many
     /// bytes as the number behind that says.
     BpfObject,
+    /// The contexts that security modules say of this process, with what is asked for of one alone.
+    Contexts,
+    /// A context that a security module is to have for it.
+    Context,
+    /// A file's handle, which is asked for or given.
+    FileHandle(DataDirection),
     /// Nanoseconds since the machine was started, with the moment that they are.
     SinceStart,
+}

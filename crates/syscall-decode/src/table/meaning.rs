@@ -12,7 +12,7 @@ mod prctl;
 mod quota;
 mod rare;
 pub(crate) mod rings;
-mod security;
+pub(crate) mod security;
 mod segments;
 pub(crate) mod tracing;
 
@@ -404,9 +404,18 @@ static MEANINGS: &[Meaning] = &[
     fd("memfd_create", &[Name(In, 250), Flags(Four, &f::MEMFD)]),
     m(
         "name_to_handle_at",
-        &[DirFd, PATH, Address, Address, Flags(Four, &f::AT_HANDLE)],
+        &[
+            DirFd,
+            PATH,
+            Special(S::FileHandle(Out)),
+            To(Out, &INT),
+            Flags(Four, &f::AT_HANDLE),
+        ],
     ),
-    fd("open_by_handle_at", &[Fd, Address, Special(S::OpenFlags)]),
+    fd(
+        "open_by_handle_at",
+        &[Fd, Special(S::FileHandle(In)), Special(S::OpenFlags)],
+    ),
     m("uselib", &[PATH]),
     m("sysfs", &[Hex(Eight), Hex(Eight), Hex(Eight)]),
     m("close_range", &[UINT, UINT, Flags(Four, &f::CLOSE_RANGE)]),

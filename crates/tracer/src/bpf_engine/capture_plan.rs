@@ -564,6 +564,13 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         }]),
         // Of the size that the newest kernels know; too large a one is answered with that.
         SpecialKind::Counter => Guessed(vec![structure(argument, 144, BothAlways)]),
+        SpecialKind::FileHandle(way) => {
+            let at = match way {
+                DataDirection::In => Entry,
+                DataDirection::Out => BothAlways,
+            };
+            Guessed(vec![structure(argument, 136, at)])
+        }
         SpecialKind::Event => Guessed(vec![structure(argument, 32, Entry)]),
         SpecialKind::Status => Guessed(vec![structure(argument, 4, Exit)]),
         SpecialKind::Usage => Guessed(vec![structure(argument, 144, Exit)]),

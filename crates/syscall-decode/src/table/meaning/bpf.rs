@@ -208,11 +208,6 @@ structure!(STREAM 20 {
     out stream_buf 0 Despite(&Bytes(Out, LengthSource::Field(8, Four, 1))), out stream_buf_len 8 UINT, out stream_id 12 UINT,
     out prog_fd 16 Fd,
 });
-structure!(LINK_UPDATE 16 {
-    field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
-    field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
-});
-
 structure!(MAP_DESCRIBED 100 {
     out r#type 0 One(Four, &MAP_TYPES), out id 4 UINT, out key_size 8 UINT, out value_size 12 UINT, out max_entries 16 UINT,
     out map_flags 20 Flags(Four, &MAP_FLAGS), out name 24 Characters(16), out ifindex 40 INTERFACE,
@@ -245,6 +240,11 @@ pub(crate) static MAP_OBJECT: ExtensibleStructure = ExtensibleStructure {
 /// What is said of a program.
 pub(crate) static PROGRAM_OBJECT: ExtensibleStructure =
     plain(&PROGRAM_DESCRIBED, &[40, 80, 104, 128, 192, 208, 216, 220]);
+structure!(LINK_UPDATE 16 {
+    field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
+    field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
+});
+
 const INSTRUCTION: ValueKind = Special(S::Instruction);
 static COUNT: crate::table::StructureField = field("count", 32, UINT);
 

@@ -33,10 +33,14 @@ static MODULE: CustomFormat = CustomFormat {
     },
     number: UnnamedStyle::Hex,
 };
-structure!(CONTEXT 32 {
+structure!(
+    /// What a context begins with.
+    CONTEXT 32 {
     field id 0 Worded(Eight, &MODULE), field flags 8 Hex(Eight), field len 16 SIZE, field ctx_len 24 SIZE,
-    field ctx 32 Tail(&Bytes(In, LengthSource::Field(24, Eight, 1))),
 });
+structure!(
+    /// Of a context that is asked for, by what.
+    CONTEXT_ASKED 32 { field id 0 Worded(Eight, &MODULE) });
 
 const ATTRIBUTE: ValueKind = One(Four, &f::LSM_ATTR);
 /// A size that the kernel changes.
@@ -68,24 +72,19 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "lsm_get_self_attr",
         &[
             ATTRIBUTE,
-            Many(Out, &Structure(&CONTEXT), LengthSource::Result),
+            Special(S::Contexts),
             SIZE_IN_OUT,
             Flags(Four, &f::LSM_FLAG),
         ],
     ),
     m(
         "lsm_set_self_attr",
-        &[
-            ATTRIBUTE,
-            Within(2, 32, u64::MAX, &To(In, &Structure(&CONTEXT))),
-            UINT,
-            Hex(Four),
-        ],
+        &[ATTRIBUTE, Special(S::Context), UINT, Hex(Four)],
     ),
     m(
         "lsm_list_modules",
         &[
-            Many(Out, &Worded(Eight, &MODULE), LengthSource::Result),
+            Many(Out, &One(Eight, &f::LSM_ID), LengthSource::Result),
             SIZE_IN_OUT,
             Hex(Four),
         ],

@@ -343,3 +343,25 @@ fn a_handle_is_shown_with_how_long_it_became() {
     );
 }
 
+#[test]
+fn a_value_that_is_cut_at_a_zero_byte_looks_whole() {
+    let value = |bytes: &[u8]| {
+        let length = bytes.len() as u64;
+        let line = Call::new("setxattr", &[0x4000, 0x5000, DATA, length, 0])
+            .data(0x4000, b"/\0")
+            .data(0x5000, b"a\0")
+            .data(DATA, bytes)
+            .line();
+        let (_, behind) = line.split_once("\"a\", ").expect("a name");
+        behind.to_owned()
+    };
+    let letters = "x".repeat(31);
+    assert_eq!(
+        value(format!("{letters}\0\0").as_bytes()),
+        format!("\"{letters}\", 33, 0)")
+    );
+    assert_eq!(
+        value(format!("{letters}yz").as_bytes()),
+        format!("\"{letters}y\"..., 33, 0)")
+    );
+}

@@ -187,12 +187,21 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
-    /// A buffer that is text more often than not: the zero byte at its end isn't shown.
+    /// A buffer that is text more often than not: the zero byte at its end isn't shown, nor one at the end of what is shown of
+    /// a longer one, which then looks whole.
     pub(super) fn text_value(&mut self, address: u64, way: DataDirection, length: LengthSource) {
         let length = self.length(length);
-        if length == 0 || length > self.style.string || (way == DataDirection::Out && self.failed())
-        {
-            self.buffer(address, length, way);
+        let shown = self.style.string;
+        if length == 0 || (way == DataDirection::Out && self.failed()) {
+            return self.buffer(address, length, way);
+        }
+        if length > shown {
+            let start = self.read_text(address, shown.saturating_add(1), way);
+            let start = start.and_then(|bytes| bytes.get(..shown));
+            match start.filter(|bytes| bytes.ends_with(&[0])) {
+                Some(bytes) => self.sink.zero_ended(bytes),
+                None => self.buffer(address, length, way),
+            }
             return;
         }
         match self
@@ -276,6 +285,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 let remained = if remained <= all { remained } else { 0 };
                 (all - remained) as usize
             }
+            LengthSource::Both(at, unit) => {
+                let before = int_at(self.before, at);
+                let after = self.sibling(at, IntegerWidth::Four) as u32;
+                before.min(after) as usize / unit
+            }
             LengthSource::Glyphs(width, count) => {
                 let of = |at| self.sibling(at, IntegerWidth::Four) as usize;
                 // Wider or more than that there are none.
@@ -285,11 +299,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 let value = self.sibling(at, width);
                 usize::try_from(value)
                     .unwrap_or(usize::MAX)
-            LengthSource::Both(at, unit) => {
-                let before = int_at(self.before, at);
-                let after = self.sibling(at, IntegerWidth::Four) as u32;
-                before.min(after) as usize / unit
-            }
                     .saturating_mul(unit)
             }
         }

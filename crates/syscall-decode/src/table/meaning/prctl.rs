@@ -60,7 +60,7 @@ static VECTOR_STATE: CustomFormat = CustomFormat {
             "PR_RISCV_V_VSTATE_CTRL_DEFAULT",
             "PR_RISCV_V_VSTATE_CTRL_OFF",
             "PR_RISCV_V_VSTATE_CTRL_ON",
-            "0x3 /* PR_RISCV_V_VSTATE_CTRL_??? */",
+            "0x3",
         ];
         let state = |shift: u32| STATES[(value >> shift & 3) as usize].as_bytes();
         out.extend_from_slice(state(0));

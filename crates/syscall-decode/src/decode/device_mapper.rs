@@ -103,7 +103,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let before = self.read_text(raw, HEADER, DataDirection::In);
         let after = self.read_text_always(raw, HEADER, DataDirection::Out);
         let Some(before) = before.and_then(|bytes| header(bytes, DataDirection::In)) else {
-            return self.address(raw);
+            return self.sink.address(raw);
         };
         let start = self.sink.begins();
         self.mapped(before);

@@ -98,10 +98,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.within = after;
             if self.length(both.length) > 0 {
                 let middle = self.sink.turns();
-                self.sink.note(|out| {
-                    out.extend_from_slice(both.name.as_bytes());
-                    out.push(b'=');
-                });
                 self.value(both.received, long_at(after, both.at), 0);
                 self.sink.turned(start, middle);
             }
@@ -117,6 +113,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         (at, width): (usize, IntegerWidth),
         bytes: LengthSource,
     ) {
+        if raw == 0 {
+            return self.sink.null();
+        }
         let count = self.sibling(at, width) as usize;
         match count {
             0 => self.binary(raw, way, bytes),

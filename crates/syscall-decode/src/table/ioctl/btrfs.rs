@@ -73,7 +73,7 @@ structure!(DEFRAGMENTATION 48 {
     field start 0 ULONG, field len 8 UP_TO, field flags 16 Flags(Eight, &DEFRAGMENTED), field extent_thresh 24 UINT,
     field compress_type 28 One(Four, &COMPRESSED),
 });
-structure!(DEVICE_ASKED 4096 { field devid 0 Device, field uuid 8 Only(FieldCondition::Not(8, Eight, &[0]), &UUID) });
+structure!(DEVICE_ASKED 4096 { field devid 0 Device, set uuid 8 UUID });
 structure!(DEVICE_OUT 4096 {
     field uuid 8 UUID, field bytes_used 24 ULONG, field total_bytes 32 ULONG, field path 3072 Characters(1024),
 });

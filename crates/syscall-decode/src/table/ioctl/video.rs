@@ -187,6 +187,18 @@ structure!(BUFFER_TAKEN 88 {
     out length 72 UINT, out bytesused 8 UINT, out flags 12 SET, out timestamp 24 Structure(&s::TIMEVAL),
     out rest 88 Unsaid,
 });
+/// The same with a time of two numbers of four bytes.
+const OFFSET_32: ValueKind = Only(FieldCondition::Is(48, Four, &[1]), &BITS);
+const POINTER_32: ValueKind = Only(FieldCondition::Is(48, Four, &[2]), &Address);
+structure!(TIME_32 8 { field tv_sec 0 INT, field tv_usec 4 INT });
+structure!(BUFFER_OF_32 80 {
+    field r#type 4 TYPE, field index 0 UINT, out memory 48 WHERE, out m.offset 56 OFFSET_32, out m.userptr 56 POINTER_32,
+    out length 64 UINT, out bytesused 8 UINT, out flags 12 SET, out rest 80 Unsaid,
+});
+structure!(BUFFER_TAKEN_32 80 {
+    field r#type 4 TYPE, out index 0 UINT, out memory 48 WHERE, out m.offset 56 OFFSET_32, out m.userptr 56 POINTER_32,
+    out length 64 UINT, out bytesused 8 UINT, out flags 12 SET, out timestamp 20 Structure(&TIME_32), out rest 80 Unsaid,
+});
 structure!(FRAMES 48 { field capability 0 BITS, field flags 4 BITS, field base 8 Address });
 
 structure!(CAPTURED 200 {
@@ -315,6 +327,11 @@ pub(super) static ARGUMENTS: Family = &[
     ("VIDIOC_REQBUFS", InOut(&BUFFERS)),
     ("VIDIOC_QUERYBUF VIDIOC_QBUF", InOut(&BUFFER_OF)),
     ("VIDIOC_DQBUF", InOut(&BUFFER_TAKEN)),
+    (
+        "VIDIOC_QUERYBUF_TIME32 VIDIOC_QBUF_TIME32",
+        InOut(&BUFFER_OF_32),
+    ),
+    ("VIDIOC_DQBUF_TIME32", InOut(&BUFFER_TAKEN_32)),
     ("VIDIOC_G_FBUF", pointer_out(&Structure(&FRAMES))),
     ("VIDIOC_S_FBUF", pointer_in(&Structure(&FRAMES))),
     ("VIDIOC_STREAMON VIDIOC_STREAMOFF", pointer_in(&TYPE)),

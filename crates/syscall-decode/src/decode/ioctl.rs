@@ -24,30 +24,35 @@ impl<S: ValueSink> Walk<'_, S> {
     pub fn carried(&mut self, raw: u64) {
         let request = self.call.arguments[1];
         let (writes, reads) = (request >> 30 & 1 != 0, request >> 31 & 1 != 0);
+        // What goes neither way, and yet has a size, goes both.
+        let (writes, reads) = (writes || !reads, reads || !writes);
         let size = (request >> 16 & 0x3fff) as usize;
         let driver = (request >> 8 & 0xff) as u8;
-        if !self.style.verbose || size == 0 || !(writes || reads) || KNOWN.contains(&driver) {
+        if !self.style.verbose || size == 0 || KNOWN.contains(&driver) {
             return self.sink.hex(raw);
         }
-        let whole = |bytes: &&[u8]| bytes.len() == size;
-        let before = self.read(raw, size, DataDirection::In).filter(whole);
-        let after = self.read(raw, size, DataDirection::Out).filter(whole);
+        let looked_at = size.min(self.style.string.saturating_add(1));
+        let whole = |bytes: &&[u8]| bytes.len() == looked_at;
+        let before = self.read(raw, looked_at, DataDirection::In).filter(whole);
+        // What is there then is shown of a call that failed, too.
+        let after = self.read_always(raw, looked_at, DataDirection::Out);
+        let after = after.filter(whole);
         match (writes, before, after) {
             (true, Some(before), after) => {
-                self.limited_binary(before);
+                self.limited_binary(before, size);
                 if let Some(after) = after.filter(|_| reads) {
                     self.sink.became();
-                    self.limited_binary(after);
+                    self.limited_binary(after, size);
                 }
             }
-            (false, _, Some(after)) => self.limited_binary(after),
+            (false, _, Some(after)) => self.limited_binary(after, size),
             _ => self.sink.hex(raw),
         }
     }
 
-    fn limited_binary(&mut self, bytes: &[u8]) {
+    fn limited_binary(&mut self, bytes: &[u8], size: usize) {
         let shown = bytes.len().min(self.style.string);
-        self.sink.binary(&bytes[..shown], shown < bytes.len());
+        self.sink.binary(&bytes[..shown], shown < size);
     }
 
     /// What a session is asked and answers, where it is as long as its parameters have it.

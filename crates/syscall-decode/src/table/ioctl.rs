@@ -161,11 +161,11 @@ pub fn terminal_name(request: u32) -> Option<&'static str> {
 
 /// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.
 pub fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
-    let mixes = input::put_mixer(out, request);
+    let sized = input::put_mixer(out, request) || input::put_name(out, request, remarks);
     let Some(names) = request_names(request) else {
-        return mixes || input::put_name(out, request, remarks);
+        return sized;
     };
-    if mixes {
+    if sized {
         out.extend_from_slice(b" or ");
     }
     out.extend_from_slice(names.as_bytes());

@@ -147,7 +147,7 @@ fn parse_request(request: u32) -> Option<InputRequest> {
             .iter()
             .find(|(of, known, _)| (u32::from(*of), *known) == (group, number));
         if let Some((_, _, name)) = other {
-            return Some(InputRequest::Sized(name, LONG_BITS));
+            return Some(InputRequest::Sized(name, Special(S::Carried)));
         }
     }
     if group != u32::from(b'E') {

@@ -434,8 +434,11 @@ fn event_count(pid: i32, fd: i32, out: &mut Vec<u8>) -> bool {
         return false;
     };
     let semaphore = said("eventfd-semaphore").unwrap_or_else(|| "0".into());
-    let text =
-        format!("{{eventfd-count=0x{count}, eventfd-id={id}, eventfd-semaphore={semaphore}}}");
+    let count = match count.as_str() {
+        "0" => count,
+        _ => format!("0x{count}"),
+    };
+    let text = format!("{{eventfd-count={count}, eventfd-id={id}, eventfd-semaphore={semaphore}}}");
     out.extend_from_slice(text.as_bytes());
     true
 }

@@ -190,8 +190,9 @@ impl Engine<'_> {
         open.pokes = tamper.poked_after;
         open.hold = tamper.after;
         self.begin_line(tid, &open);
-        let changes = open.reported && changes_what_is(open.call.abi, open.call.number);
-        if self.options.early && changes && self.options.statuses.is_all() {
+        let early = self.options.early && open.reported;
+        let changes = early && changes_what_is(tid, &open.call);
+        if changes && self.options.statuses.is_all() {
             self.line = Some(tid);
             self.emit_pending(tid, open.call.clone());
         }
@@ -531,13 +532,17 @@ fn capture(
     }
 }
 
-/// Whether this may make a descriptor, or a process, what it wasn't before.
-fn changes_what_is(abi: Abi, number: u64) -> bool {
-    let name = table::find_syscall(abi, number).map_or("", |row| row.name);
-    matches!(
-        name,
-        "close" | "dup2" | "dup3" | "bind" | "connect" | "listen" | "waitid"
-    )
+/// Whether this may make a descriptor, or a process, what it wasn't before. What goes through an event descriptor changes its
+/// count.
+fn changes_what_is(tid: Tid, call: &SyscallRecord) -> bool {
+    let name = table::find_syscall(call.abi, call.number).map_or("", |row| row.name);
+    match name {
+        "close" | "dup2" | "dup3" | "bind" | "connect" | "listen" | "waitid" => true,
+        "read" | "readv" | "write" | "writev" => {
+            descriptors::is_event_descriptor(tid, call.arguments[0] as i32)
+        }
+        _ => false,
+    }
 }
 
 /// Whether this maps what may be executed, or takes it away.

@@ -378,11 +378,6 @@ impl<'a> TextWriter<'a> {
                 let (order, count) = walk.shown();
                 let known = walk.known_at_entry();
                 put_arguments(&mut walk, &order[..count], (0, known), names);
-                let last = known.checked_sub(1).and_then(|last| order.get(last));
-                let becomes = last.is_some_and(|last| walk.becomes(*last));
-                if known < count && known > 0 && !becomes {
-                    out.extend_from_slice(b", ");
-                }
                 known
             }
             None => {
@@ -455,9 +450,6 @@ impl<'a> TextWriter<'a> {
                     names,
                 );
                 if gone && until < count {
-                    if until > 0 && shown.is_none() {
-                        out.extend_from_slice(b", ");
-                    }
                     out.extend_from_slice(b" <unfinished ...>");
                 }
             }
@@ -637,16 +629,13 @@ fn put_arguments(
 ) {
     let manual = manual_names(walk.row.name);
     let ends = until == order.len();
-    // Where a part was shown before, its last comma was too, but for what becomes something.
-    let mut separate = false;
     // What was begun may have been another call, of more arguments, in a recording that is damaged.
     let before = from.checked_sub(1).and_then(|before| order.get(before));
     if let Some(before) = before.filter(|before| walk.becomes(**before)) {
         walk.became(*before);
-        separate = true;
     }
     for (index, number) in order.iter().enumerate().take(until).skip(from) {
-        if index > from || separate {
+        if index > 0 {
             walk.sink.out.extend_from_slice(b", ");
         }
         if walk.is_clone() {

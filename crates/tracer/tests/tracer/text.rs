@@ -827,7 +827,7 @@ fn calls_that_interleave_are_unfinished_and_resumed() {
                 event(1, done.clone())
             ]
         ),
-        "1     read(3,  <unfinished ...>\n2     getpid()                          = 2\n1     <... read resumed>\"hello\", 5)     = 5\n"
+        "1     read(3 <unfinished ...>\n2     getpid()                          = 2\n1     <... read resumed>, \"hello\", 5)   = 5\n"
     );
     // Nothing came between: it is one line.
     assert_eq!(
@@ -853,12 +853,12 @@ fn calls_that_interleave_are_unfinished_and_resumed() {
                 event(1, killed.clone())
             ]
         ),
-        "1     read(3,  <unfinished ...>\n2     getpid()                          = 2\n1     <... read resumed> <unfinished ...>) = ?\n\
+        "1     read(3 <unfinished ...>\n2     getpid()                          = 2\n1     <... read resumed> <unfinished ...>) = ?\n\
          1     +++ killed by SIGKILL +++\n"
     );
     assert_eq!(
         told(plain.clone(), &[event(1, pending.clone()), event(1, gone)]),
-        "1     read(3,  <unfinished ...>)        = ?\n"
+        "1     read(3 <unfinished ...>)          = ?\n"
     );
     // Threads are named on a terminal as soon as there are two of them.
     let bracketed = TextOptions {
@@ -900,7 +900,7 @@ fn a_thread_that_is_replaced_gives_its_call_to_the_process() {
             },
             &events
         ),
-        "1     read(3,  <unfinished ...>\n2     execve(NULL, NULL, NULL <unfinished ...>\n1     <... read resumed> <unfinished ...>) = ?\n\
+        "1     read(3 <unfinished ...>\n2     execve(NULL, NULL, NULL <unfinished ...>\n1     <... read resumed> <unfinished ...>) = ?\n\
          1     +++ superseded by execve in pid 2 +++\n1     <... execve resumed>)             = 0\n"
     );
 }

@@ -93,8 +93,9 @@ pub(crate) struct Walk<'a, S> {
     within: &'a [u8],
     /// The same as the program left it, where the kernel changes it.
     before: &'a [u8],
-    /// Whether what isn't there of a structure is zero.
+    /// Whether what isn't there of a structure is zero, and whether that is so of a text, too.
     padded: bool,
+    filled: bool,
     /// Where that lies.
     base: u64,
 }
@@ -120,6 +121,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             within: &[],
             before: &[],
             padded: false,
+            filled: false,
             base: 0,
         }
     }
@@ -146,6 +148,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             within: &[],
             before: &[],
             padded: false,
+            filled: false,
             base: 0,
         }
     }

@@ -157,6 +157,8 @@ pub struct ExtensibleStructure {
     pub late: Option<(usize, usize)>,
     /// Whether what the program says beyond what is known isn't looked at: only that there is more is told.
     pub brief: bool,
+    /// Whether a text that isn't there to its end goes on with zeros, too.
+    pub filled: bool,
 }
 
 /// What stands instead of a structure, by what is said in it.

@@ -235,11 +235,14 @@ const LICENSED: &[BitField] = &[BitField {
 /// What is said of a map.
 pub(crate) static MAP_OBJECT: ExtensibleStructure = ExtensibleStructure {
     late: Some((76, 80)),
+    filled: true,
     ..plain(&MAP_DESCRIBED, &[24, 40, 64, 80, 88])
 };
 /// What is said of a program.
-pub(crate) static PROGRAM_OBJECT: ExtensibleStructure =
-    plain(&PROGRAM_DESCRIBED, &[40, 80, 104, 128, 192, 208, 216, 220]);
+pub(crate) static PROGRAM_OBJECT: ExtensibleStructure = ExtensibleStructure {
+    filled: true,
+    ..plain(&PROGRAM_DESCRIBED, &[40, 80, 104, 128, 192, 208, 216, 220])
+};
 structure!(LINK_UPDATE 16 {
     field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
     field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
@@ -257,6 +260,7 @@ const fn plain(structure: &'static Layout, since: &'static [usize]) -> Extensibl
         anew: None,
         late: None,
         brief: false,
+        filled: false,
     }
 }
 

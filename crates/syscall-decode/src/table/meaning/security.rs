@@ -24,6 +24,7 @@ static HANDLED: ExtensibleStructure = ExtensibleStructure {
     anew: None,
     late: None,
     brief: true,
+    filled: false,
 };
 
 static MODULE: CustomFormat = CustomFormat {

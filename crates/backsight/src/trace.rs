@@ -19,7 +19,9 @@ use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
-use backsight_tracer::output::{OutputTarget, TraceOutput, stranger_note, tampering_failure};
+use backsight_tracer::output::{
+    OutputTarget, TraceOutput, attachment_note, stranger_note, tampering_failure,
+};
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
 use backsight_tracer::recording::wall_clock_offset;
 use backsight_tracer::summary::{SummaryGrouping, TraceSummary};
@@ -281,13 +283,18 @@ impl TraceArgs {
         }
         let place = self.place(into);
         let (quiet_attach, quiet_exit) = (display.quiet.attach, display.quiet.exit);
+        // Threads of a command whose lines go to a file come and go without a word, unless what is said was named.
+        let silent = !self.command.is_empty() && !display.quiet.named;
+        let notes_attachments = self.output.is_some() && !quiet_attach && !silent;
         let shown = self.shown(wall_clock_offset(), display, counted)?;
         let mut flame_graph = self.flame_graph()?;
         let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
-        let note_stranger = |event: &TraceEvent| {
-            if let Some(note) = stranger_note(event, quiet_attach, quiet_exit) {
+        let note = |event: &TraceEvent| {
+            let attachment = notes_attachments.then(|| attachment_note(event)).flatten();
+            let stranger = stranger_note(event, quiet_attach, quiet_exit);
+            if let Some(note) = attachment.or(stranger) {
                 files::print_note(&note);
             }
         };
@@ -295,13 +302,13 @@ impl TraceArgs {
             if counts {
                 let (ended, summary) =
                     engine::count_calls(engine, &options, &interrupt, &mut |event| {
-                        note_stranger(&event);
+                        note(&event);
                     })?;
                 output.summarize(TraceSummary::Calls(summary));
                 return Ok(ended);
             }
             engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
-                note_stranger(&event);
+                note(&event);
                 if let Some(flame_graph) = &mut flame_graph {
                     flame_graph.add(&event);
                 }

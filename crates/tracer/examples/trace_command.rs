@@ -102,6 +102,7 @@ fn trace_options(arguments: &Arguments) -> Result<TraceOptions, Box<dyn Error>> 
             personality: false,
             exit: false,
             superseded: false,
+            named: false,
         },
     };
     for expression in &arguments.expressions {

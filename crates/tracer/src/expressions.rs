@@ -65,6 +65,8 @@ pub struct QuietSettings {
     pub exit: bool,
     /// That one is gone because of another's `execve`.
     pub superseded: bool,
+    /// Whether this was asked for by name.
+    pub named: bool,
 }
 
 impl QuietSettings {
@@ -89,6 +91,7 @@ impl QuietSettings {
                         personality: true,
                         exit: true,
                         superseded: true,
+                        named: true,
                     };
                 }
                 "none" => quiet = Self::default(),
@@ -103,9 +106,13 @@ impl QuietSettings {
                 personality: !quiet.personality,
                 exit: !quiet.exit,
                 superseded: !quiet.superseded,
+                named: true,
             }
         } else {
-            quiet
+            Self {
+                named: true,
+                ..quiet
+            }
         })
     }
 }

@@ -315,6 +315,19 @@ pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
     Some(format!("trace: Failed to tamper with process {tid}: {why}"))
 }
 
+/// What is said of a thread that was attached to or detached from, where that stands beside the lines.
+pub fn attachment_note(event: &TraceEvent) -> Option<String> {
+    let tid = event.tid;
+    match event.kind {
+        // Of a process with threads that ran already it is told once.
+        EventKind::Attached { parent } if parent.is_some() || tid == event.pid => {
+            Some(format!("trace: Process {tid} attached"))
+        }
+        EventKind::Detached if tid == event.pid => Some(format!("trace: Process {tid} detached")),
+        _ => None,
+    }
+}
+
 /// What is said of a task that came to the tracer though nobody asked for it, unless nothing is to be said of what is detached
 /// from or of ends; nothing of other events.
 pub fn stranger_note(event: &TraceEvent, quiet_attach: bool, quiet_exit: bool) -> Option<String> {

@@ -42,6 +42,7 @@ impl TraceArgs {
                 personality: format.quietly > 0,
                 exit: format.quietly > 1,
                 superseded: format.quietly > 2,
+                named: false,
             },
         }
     }

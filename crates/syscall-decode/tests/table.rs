@@ -134,7 +134,8 @@ fn feed(call: &mut SyscallRecord, limits: CaptureLimits, bytes: &[u8], short: us
                     ReadExtent::Bytes(length) | ReadExtent::Text(length) => length,
                     ReadExtent::Descriptor(_) => DESCRIPTOR_HEAD + 8,
                 };
-                assert!(length <= 1 << 16, "{want:?}");
+                // Control messages are looked at the furthest.
+                assert!(length <= 1 << 17, "{want:?}");
                 let length = length.saturating_sub(short);
                 let bytes = bytes.iter().copied().cycle().take(length).collect();
                 call.memory.add(MemoryPiece {

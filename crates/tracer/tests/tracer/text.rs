@@ -137,7 +137,11 @@ const TOLD_ANEW: [&str; 27] = [
     "perf_event_open(",
 ];
 /// The same of requests.
-const REQUESTS_TOLD_ANEW: [&str; 15] = [
+const REQUESTS_TOLD_ANEW: [&str; 19] = [
+    "HIDIOCG",
+    "HIDIOCS",
+    "UI_GET_SYSNAME",
+    "JSIOCGNAME",
     "PERF_EVENT_IOC_MODIFY_ATTRIBUTES",
     "UBI_IOCATT",
     "PTP_",
@@ -156,7 +160,10 @@ const REQUESTS_TOLD_ANEW: [&str; 15] = [
 ];
 
 /// The same of whatever line they are in.
-const WORDS_TOLD_ANEW: [&str; 9] = [
+const WORDS_TOLD_ANEW: [&str; 11] = [
+    // what a SCSI command answers: strace 6.1 has the name once more before it
+    "SG_DXFER_TO_FROM_DEV",
+    "dxfer_direction=0xfffffffc",
     // how many places of a font show letters: strace 6.1 shows it twice where the request failed
     "entry_ct=",
     "<{eventfd-count",

@@ -106,15 +106,18 @@ const FIRST_BITS: u32 = 0x20;
 const FIRST_AXIS: u32 = 0x40;
 const FIRST_SET_AXIS: u32 = 0xc0;
 
-/// The same of other drivers, by the letter of each.
-static OTHER: &[(u8, u32, &str)] = &[
-    (b'H', 0x04, "HIDIOCGRAWNAME"),
-    (b'H', 0x05, "HIDIOCGRAWPHYS"),
-    (b'H', 0x06, "HIDIOCGNAME"),
-    (b'H', 0x08, "HIDIOCGRAWUNIQ"),
-    (b'H', 0x12, "HIDIOCGPHYS"),
-    (b'U', 0x2c, "UI_GET_SYSNAME"),
-    (b'j', 0x13, "JSIOCGNAME"),
+/// The same of other drivers, by the letter of each, and of those that go both ways. What is told of a device and what it is told
+/// of a feature have one number, of which strace says the latter.
+static OTHER: &[(u32, u8, u32, &str)] = &[
+    (READ, b'H', 0x04, "HIDIOCGRAWNAME"),
+    (READ, b'H', 0x05, "HIDIOCGRAWPHYS"),
+    (READ, b'H', 0x06, "HIDIOCSFEATURE"),
+    (READ, b'H', 0x08, "HIDIOCGRAWUNIQ"),
+    (READ, b'H', 0x12, "HIDIOCGPHYS"),
+    (READ, b'U', 0x2c, "UI_GET_SYSNAME"),
+    (READ, b'j', 0x13, "JSIOCGNAME"),
+    (READ | WRITE, b'H', 0x06, "HIDIOCSFEATURE"),
+    (READ | WRITE, b'H', 0x07, "HIDIOCGFEATURE"),
 ];
 
 fn parts(request: u32) -> (u32, u32, u32) {
@@ -142,13 +145,11 @@ enum InputRequest {
 
 fn parse_request(request: u32) -> Option<InputRequest> {
     let (direction, group, number) = parts(request);
-    if direction == READ {
-        let other = OTHER
-            .iter()
-            .find(|(of, known, _)| (u32::from(*of), *known) == (group, number));
-        if let Some((_, _, name)) = other {
-            return Some(InputRequest::Sized(name, Special(S::Carried)));
-        }
+    let other = OTHER
+        .iter()
+        .find(|(way, of, known, _)| (*way, u32::from(*of), *known) == (direction, group, number));
+    if let Some((.., name)) = other {
+        return Some(InputRequest::Sized(name, Special(S::Carried)));
     }
     if group != u32::from(b'E') {
         return None;

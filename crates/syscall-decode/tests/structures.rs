@@ -365,3 +365,96 @@ fn a_value_that_is_cut_at_a_zero_byte_looks_whole() {
         format!("\"{letters}y\"..., 33, 0)")
     );
 }
+
+#[test]
+fn contexts_are_shown_one_after_the_other_as_far_as_each_says() {
+    let context = |id: u64, bytes: &[u8]| {
+        let head = longs(&[id, 0, 40, bytes.len() as u64]);
+        let mut whole = joined(&[head, bytes.to_vec()]);
+        whole.resize(40, 0);
+        whole
+    };
+    let contexts = joined(&[context(101, b"ab"), context(102, b"")]);
+    let asked = |flags: u64, value: i64| {
+        Call::new("lsm_get_self_attr", &[100, DATA, MORE, flags])
+            .returns(value)
+            .memory(DATA, &longs(&[103, 0, 0, 0]), &contexts)
+            .memory(MORE, &ints(&[200]), &ints(&[80]))
+            .line()
+    };
+    let shown = "[{id=LSM_ID_SELINUX, flags=0, len=40, ctx_len=2, ctx=\"\\x61\\x62\"}, \
+                 {id=LSM_ID_SMACK, flags=0, len=40, ctx_len=0}]";
+    assert_eq!(
+        asked(0, 2),
+        format!("lsm_get_self_attr(LSM_ATTR_CURRENT, {shown}, [200 => 80], 0)")
+    );
+    assert_eq!(
+        asked(1, 2),
+        format!(
+            "lsm_get_self_attr(LSM_ATTR_CURRENT, {{id=LSM_ID_TOMOYO}} => {shown}, [200 => 80], LSM_FLAG_SINGLE)"
+        )
+    );
+    const TOO_BIG: i64 = -7;
+    assert_eq!(
+        asked(0, TOO_BIG),
+        "lsm_get_self_attr(LSM_ATTR_CURRENT, 0x1000, [200 => 80], 0)"
+    );
+}
+
+#[test]
+fn buffers_of_video_devices_may_have_times_of_32_bits() {
+    const TAKE: u64 = 0xc050_5611;
+    let mut buffer = vec![0; 80];
+    buffer[..8].copy_from_slice(&ints(&[3, 1]));
+    buffer[20..28].copy_from_slice(&ints(&[6, 7]));
+    buffer[48..52].copy_from_slice(&ints(&[1]));
+    buffer[56..60].copy_from_slice(&ints(&[0xf]));
+    let taken = |value| {
+        Call::new("ioctl", &[3, TAKE, DATA])
+            .returns(value)
+            .data(DATA, &buffer)
+            .line()
+    };
+    assert_eq!(
+        taken(0),
+        "ioctl(3, VIDIOC_DQBUF_TIME32, {type=V4L2_BUF_TYPE_VIDEO_CAPTURE, index=3, memory=V4L2_MEMORY_MMAP, m.offset=0xf, \
+         length=0, bytesused=0, flags=V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN|V4L2_BUF_FLAG_TSTAMP_SRC_EOF, \
+         timestamp={tv_sec=6, tv_usec=7}, ...})"
+    );
+    const BAD: i64 = -9;
+    assert_eq!(
+        taken(BAD),
+        "ioctl(3, VIDIOC_DQBUF_TIME32, {type=V4L2_BUF_TYPE_VIDEO_CAPTURE})"
+    );
+}
+
+#[test]
+fn what_an_unknown_request_carries_is_shown_of_one_that_failed() {
+    const BAD: i64 = -9;
+    let carried = |request: u64| {
+        Call::new("ioctl", &[3, request, DATA])
+            .returns(BAD)
+            .data(DATA, &[1, 2, 3, 4])
+            .full()
+            .line()
+    };
+    assert_eq!(
+        carried(0x8004_4804),
+        "ioctl(3, HIDIOCGRAWNAME(4), \"\\x01\\x02\\x03\\x04\")"
+    );
+    assert_eq!(
+        carried(0x0004_5c01),
+        "ioctl(3, _IOC(_IOC_NONE, 0x5c, 0x1, 0x4), \"\\x01\\x02\\x03\\x04\" => \"\\x01\\x02\\x03\\x04\")"
+    );
+    let both = Call::new("ioctl", &[3, 0x8104_4804, DATA]).returns(BAD);
+    assert_eq!(
+        both.line(),
+        "ioctl(3, HIDIOCGRAWNAME(260) or HIDIOCGSTRING, 0x1000)"
+    );
+}
+
+#[test]
+fn flags_of_shared_memory_without_a_name_are_set_apart() {
+    let line = Call::new("shmget", &[1, 2, 0x2ce_0055]).line();
+    assert_eq!(line, "shmget(0x1, 2, 0x2ce0000|0125)");
+}

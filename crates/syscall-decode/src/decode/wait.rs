@@ -392,10 +392,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 format::constant(out, constants, NamedNumber::Hex(rest), |out| {
                     format::some_flags(out, rest, names)
                 });
-                // What has no name stands there without a sign between.
-                if names.list.iter().any(|(_, bit)| rest & bit != 0) {
-                    out.push(b'|');
-                }
+                out.push(b'|');
             }
             if huge != 0 {
                 format::unsigned(out, huge);

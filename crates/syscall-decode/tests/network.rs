@@ -482,3 +482,12 @@ fn addresses_of_clusters_are_shown_by_their_type() {
         assert_eq!(told.trim_end(), shown);
     }
 }
+
+#[test]
+fn the_name_of_a_kind_of_links_may_end_behind_its_attribute() {
+    let data = attribute(2, &attribute(2, &[5]));
+    let kind = attribute(1, b"bridge");
+    let told = joined(&[&[0; 16], &attribute(18, &joined(&[&kind, &data]))]);
+    let line = payload(ROUTE, 16, &told);
+    assert!(line.contains("nla_type=IFLA_BR_HELLO_TIME}, 5"), "{line}");
+}

@@ -206,7 +206,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 let from = range.map(|(from, _)| u64::from(*from));
                 match (from, from.and_then(|from| names.name(from))) {
                     (Some(from), Some(name)) if names.name(value).is_none() => {
-                        out.extend_from_slice(name.as_bytes());
+                        format::constant(out, constants, NamedNumber::Hex(from), |out| {
+                            out.extend_from_slice(name.as_bytes())
+                        });
                         out.push(b'+');
                         format::unsigned(out, value - from);
                     }

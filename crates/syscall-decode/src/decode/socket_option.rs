@@ -59,7 +59,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let length = match self.option_length(way) {
             Some(length) => length,
             // What was told may be longer than anything.
-            None if way == DataDirection::In && setting.is_none() => self.size_of_argument(4),
+            None if way == DataDirection::In && is_long(setting) => self.size_of_argument(4),
             None => return self.address(raw),
         };
         match setting {
@@ -86,7 +86,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             OptionKind::ExactName(names) => self.option_name(raw, way, names),
             OptionKind::PortRange => self.option_ports(raw, way),
-            OptionKind::LongNumber | OptionKind::LongName(_) if length < NUMBER => {
+            OptionKind::LongName(_) if length < NUMBER => self.address(raw),
+            OptionKind::LongNumber if length < NUMBER && way == DataDirection::Out => {
                 self.address(raw)
             }
             OptionKind::LongNumber => self.option_number(raw, way, None),
@@ -184,7 +185,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.item(true);
         self.sink.hex(u64::from(int_at(bytes, 0)));
         let named = self.sink.constants() != ConstantStyle::Numbers;
-        if named && (first != 0 || last != 0) {
+        // A range that ends before it begins is none.
+        let is_range = last == 0 && first != 0 || last != 0 && first <= last;
+        if named && is_range {
             self.sink.aside(|out| {
                 if first != 0 {
                     format::unsigned(out, u64::from(first));
@@ -403,4 +406,12 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             out.push(b']');
         });
     }
+}
+
+/// Whether something is looked at although its length is no length.
+fn is_long(setting: Option<&OptionKind>) -> bool {
+    matches!(
+        setting,
+        None | Some(OptionKind::LongNumber | OptionKind::PortRange)
+    )
 }

@@ -42,8 +42,11 @@ pub(super) struct Around<'a> {
     attributes: &'static AttributeSet,
 }
 
+/// Most bytes of the name of a kind of links or of traffic control, its end included.
+const LONGEST_KIND: usize = 16;
+
 impl<'a> Around<'a> {
-    /// What the last attribute of this name said before, up to its zero byte.
+    /// What the last attribute of this name said before, up to its zero byte, which may lie behind it.
     fn text(&self, name: &str) -> &'a [u8] {
         let mut said: &[u8] = &[];
         let mut rest = self.list.up_to(self.before);
@@ -51,7 +54,8 @@ impl<'a> Around<'a> {
             let length = usize::from(short_at(head, 0));
             let number = u64::from(short_at(head, 2) & !(NESTED | NETWORK_ORDER));
             if self.attributes.names.name(number) == Some(name) {
-                let bytes = rest.up_to(length).from(HEAD).readable();
+                let bytes = rest.from(HEAD).readable();
+                let bytes = &bytes[..bytes.len().min(LONGEST_KIND)];
                 let end = bytes.iter().position(|byte| *byte == 0);
                 said = end.map_or(&[], |end| &bytes[..end]);
             }

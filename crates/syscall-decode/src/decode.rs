@@ -27,6 +27,7 @@ mod network_values;
 mod perf_event;
 mod process;
 mod ptrace_call;
+mod restartable;
 mod scsi;
 mod security_context;
 mod signal;
@@ -620,6 +621,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Resident => self.resident(raw),
             SpecialKind::IpcKey => self.ipc_key(raw),
             SpecialKind::IpcMode => self.ipc_mode(raw),
+            SpecialKind::IpcCommand(names) => self.ipc_command(raw, names),
+            SpecialKind::Restartable => self.restartable(raw),
             SpecialKind::Offset => self.offset(raw),
             SpecialKind::Priority => self.input_priority(raw),
             SpecialKind::SwapFlags => self.swap_flags(raw),

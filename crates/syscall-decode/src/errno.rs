@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::LazyLock;
 
-use backsight_syscall_tables::sets::{ERRORS, RESTARTS};
+use backsight_syscall_tables::sets::{ERRORS, KERNEL_ERRORS, RESTARTS};
 
 /// Name and text by number; nothing for numbers that no error has.
 pub fn error_by_number(number: i64) -> Option<(&'static str, &'static str)> {
@@ -21,6 +21,12 @@ pub fn restart_by_number(number: i64) -> Option<(&'static str, &'static str)> {
         _ => "Interrupted by signal",
     };
     Some((name, text))
+}
+
+/// The name of an error that no call gives back, of those that the kernel keeps to itself.
+pub fn kernel_error_by_number(number: i64) -> Option<&'static str> {
+    let number = u64::try_from(number).ok()?;
+    RESTARTS.name(number).or_else(|| KERNEL_ERRORS.name(number))
 }
 
 static BY_NUMBER: LazyLock<Vec<Option<(&str, String)>>> = LazyLock::new(|| {

@@ -355,8 +355,9 @@ pub fn hex_padded(out: &mut Vec<u8>, value: u64, width: usize) {
 
 /// The name of an error; the number where it has none.
 pub fn error_name(out: &mut Vec<u8>, number: i64) {
-    match errno::error_by_number(number) {
-        Some((name, _)) => out.extend_from_slice(name.as_bytes()),
+    let name = errno::error_by_number(number).map(|(name, _)| name);
+    match name.or_else(|| errno::kernel_error_by_number(number)) {
+        Some(name) => out.extend_from_slice(name.as_bytes()),
         None => signed(out, number),
     }
 }

@@ -84,7 +84,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let first = self.call.arguments[0] & 0xffff_ffff;
         match self.row.name {
             "syslog" if matches!(first, 0 | 1 | 5..=7 | 9 | 10) => Some(1),
-            "membarrier" => Some(2),
+            // The processor is looked at only where it is asked for.
+            "membarrier" if self.call.arguments[1] & 1 == 0 => Some(2),
             "arch_prctl" if first == 0x1011 => Some(1),
             _ => None,
         }

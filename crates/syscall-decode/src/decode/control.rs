@@ -4,7 +4,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::format::{self, ConstantStyle, NamedNumber};
-use crate::table::{DataDirection, PidKind, StructureLayout, flags, structure};
+use crate::table::{DataDirection, IntegerWidth, PidKind, StructureLayout, flags, structure};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
@@ -43,15 +43,15 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     pub fn fcntl_fills_in(&self) -> bool {
-        matches!(self.fcntl_asked(), 5 | 16 | 36 | 1035 | 1037 | 17)
+        matches!(self.fcntl_asked(), 5 | 16 | 36 | 1035 | 1037 | 1039 | 17)
     }
 
     pub fn fcntl(&mut self, raw: u64, number: usize) {
         let lock: (DataDirection, &'static StructureLayout) = match self.fcntl_asked() {
-            0 | 1030 => return self.sink.unsigned(raw),
-            1031 => return self.sink.signed(i64::from(raw as i32)),
-            2 => return self.flags(raw, &flags::FD_FLAGS),
-            4 => return self.open_flags(raw),
+            0 | 1030 | 1031 => return self.sink.signed(self.signed(raw, IntegerWidth::Eight)),
+            1027 => return self.sink.fd(raw as i32, self.call),
+            2 => return self.flags(raw & 0xffff_ffff, &flags::FD_FLAGS),
+            4 => return self.open_flags(raw & 0xffff_ffff),
             8 => return self.sink.process(raw as i32, PidKind::ProcessOrGroup),
             10 => return self.signal_number(raw as i32),
             1024 => return self.one(raw, &flags::LOCK_TYPE),
@@ -59,6 +59,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             1033 => return self.flags(raw, &flags::SEALS),
             5 | 36 => (DataDirection::Out, &structure::FLOCK_GET),
             6 | 7 | 37 | 38 => (DataDirection::In, &structure::FLOCK),
+            1039 => (DataDirection::Out, &structure::DELEGATION),
+            1040 => (DataDirection::In, &structure::DELEGATION),
             15 => return self.owner(raw, DataDirection::In),
             16 => return self.owner(raw, DataDirection::Out),
             1035 | 1037 => return self.hint(raw, DataDirection::Out),

@@ -19,7 +19,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 format::constant(out, constants, NamedNumber::Hex(MOUNT_MAGIC), |out| {
                     out.extend_from_slice(b"MS_MGC_VAL")
                 });
-                rest = raw & !MOUNT_MAGIC;
+                rest = raw & 0xffff;
                 if rest == 0 {
                     return;
                 }
@@ -43,7 +43,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             given
         };
         let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
-        let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
+        let remounted = data && bits & REMOUNT != 0;
         if raw != 0 && (!ignored || remounted) {
             self.text(raw, DataDirection::In);
         } else {

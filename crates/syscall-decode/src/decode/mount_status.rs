@@ -18,6 +18,9 @@ const TEXTS: usize = 512;
 /// Most bytes of a mount's texts that are looked at.
 const MOST: usize = 4096;
 
+/// `STATMOUNT_MNT_OPTS`: the options, which lie before the mask.
+const OPTIONS: u64 = 0x80;
+
 /// What a member is.
 enum Member {
     /// Four bytes, a number.
@@ -50,7 +53,6 @@ static MEMBERS: &[(u64, &str, usize, Member)] = &[
         32,
         Member::Kind(ValueKind::Flags(IntegerWidth::Four, &FLAGS)),
     ),
-    (0x80, "mnt_opts", 4, Member::Text),
     (0x20, "fs_type", 36, Member::Text),
     (2, "mnt_id", 40, Member::LongBits),
     (2, "mnt_parent_id", 48, Member::LongBits),
@@ -104,6 +106,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "size");
         self.sink.unsigned(size as u64);
+        if mask & OPTIONS != 0 {
+            self.sink.field(false, "mnt_opts");
+            self.mount_member(bytes, 4, &Member::Text);
+        }
         self.sink.field(false, "mask");
         self.flags(mask, &MASK);
         for (bits, name, at, member) in MEMBERS {
@@ -131,7 +137,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             Member::Text => {
                 let texts = bytes.get(TEXTS..).unwrap_or(&[]);
                 match text_at(texts, four as usize) {
-                    Some((text, _)) => self.limited_text(text),
+                    Some((text, _)) => self.sink.text(text, false),
                     None => self.sink.hex(four),
                 }
             }
@@ -149,7 +155,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                         break;
                     };
                     self.sink.item(index == 0);
-                    self.limited_text(text);
+                    self.sink.text(text, false);
                     place = next;
                 }
                 if count > shown {
@@ -158,12 +164,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.sink.end(Bracket::Array);
             }
         }
-    }
-
-    /// A text, no more of it than is asked for.
-    fn limited_text(&mut self, text: &[u8]) {
-        let shown = text.len().min(self.style.string);
-        self.sink.text(&text[..shown], shown < text.len());
     }
 
     /// Numbers of mounts or of name spaces.

@@ -302,9 +302,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let sized = self.call.arguments[3] == 8;
         let bytes = self.read(raw, 32, way);
-        let Some(bytes) = bytes.filter(|bytes| bytes.len() == 32 && sized) else {
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() == 32) else {
             self.sink.address(raw);
             return;
         };
@@ -318,6 +317,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             1 => self
                 .sink
                 .constant(NamedNumber::Hex(1), |out| out.extend_from_slice(b"SIG_IGN")),
+            u64::MAX => self.sink.constant(NamedNumber::Hex(u64::MAX), |out| {
+                out.extend_from_slice(b"SIG_ERR")
+            }),
             address => self.sink.address(address),
         }
         self.sink.field(false, "sa_mask");

@@ -135,6 +135,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     ) {
         let bits = long_at(bytes, 8);
         let keeps = |bit| way == DataDirection::In && bits & bit != 0;
+        // The bounds of a thread's use of processors came together: neither is there without the other.
+        let bytes = match bytes.len() < whole.size {
+            true => &bytes[..SCHEDULE_LEAST],
+            false => bytes,
+        };
         for field in &whole.fields[1..] {
             let size = self.size(field.kind);
             let Some(there) = bytes.get(field.at..field.at + size) else {

@@ -6,7 +6,7 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format::{self, NamedNumber};
 use crate::memory::MAX_ELEMENTS;
-use crate::table::{DataDirection, ResultKind, SpecialKind, ValueKind, flags, structure};
+use crate::table::{DataDirection, Names, ResultKind, SpecialKind, ValueKind, flags, structure};
 
 const POLLFD: usize = 8;
 
@@ -375,6 +375,23 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         }
     }
 
+    /// What is asked of a queue, of semaphores or of memory, with the version of the structures before it.
+    pub fn ipc_command(&mut self, raw: u64, names: &'static Names) {
+        const NEW_STRUCTURES: u64 = 0x100;
+        let command = raw & 0xffff_ffff & !NEW_STRUCTURES;
+        self.sink.words(|out, constants, _| {
+            if raw & NEW_STRUCTURES != 0 {
+                format::constant(out, constants, NamedNumber::Hex(NEW_STRUCTURES), |out| {
+                    out.extend_from_slice(b"IPC_64")
+                });
+                out.push(b'|');
+            }
+            format::constant(out, constants, NamedNumber::Hex(command), |out| {
+                format::one(out, command, names)
+            });
+        });
+    }
+
     /// Flags and permissions of inter-process communication.
     pub fn ipc_mode(&mut self, raw: u64) {
         const PERMISSIONS: u64 = 0o777;
@@ -392,7 +409,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 format::constant(out, constants, NamedNumber::Hex(rest), |out| {
                     format::some_flags(out, rest, names)
                 });
-                out.push(b'|');
+                // Of queues and semaphores, what has no name stands there without a sign between.
+                if shared || names.list.iter().any(|(_, bit)| rest & bit != 0) {
+                    out.push(b'|');
+                }
             }
             if huge != 0 {
                 format::unsigned(out, huge);

@@ -684,6 +684,10 @@ pub enum SpecialKind {
     IpcKey,
     /// Its flags and permissions.
     IpcMode,
+    /// What is asked of it, with the version of its structures.
+    IpcCommand(&'static Names),
+    /// What a thread and the kernel share for sequences that begin anew, its length in the next argument.
+    Restartable,
     /// A position in a file that the kernel moves on.
     Offset,
     /// The flags of `mount`.

@@ -678,7 +678,15 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::PIDFD_SIGNAL),
         ],
     ),
-    m("rseq", &[Address, UINT, Flags(Four, &f::RSEQ), Hex(Four)]),
+    m(
+        "rseq",
+        &[
+            Special(S::Restartable),
+            UINT,
+            Flags(Four, &f::RSEQ),
+            Hex(Four),
+        ],
+    ),
     m(
         "getrandom",
         &[Special(S::Random), SIZE, Flags(Four, &f::GETRANDOM)],

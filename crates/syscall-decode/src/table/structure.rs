@@ -162,6 +162,13 @@ structure!(IP_ERROR 32 {
     field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),
     field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(SpecialKind::InPlaceAddress(16)),
 });
+structure!(SEQUENCE 32 {
+    field version 0 UINT, field flags 4 Flags(Four, &f::RSEQ_SEQUENCE), field start_ip 8 Hex(Eight),
+    field post_commit_offset 16 Hex(Eight), field abort_ip 24 Hex(Eight),
+});
+structure!(DELEGATION 8 {
+    field d_flags 0 Hex(Four), field d_type 4 One(Two, &f::LOCK_TYPE), field __pad 6 Hex(Two),
+});
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR_OPEN 64 {
     field mq_flags 0 Hex(Eight), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,

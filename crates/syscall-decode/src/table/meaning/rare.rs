@@ -1,7 +1,7 @@
 //! Calls that few programs make: what their arguments mean, with the names and structures that only they have.
 
 use backsight_syscall_tables::sets::{
-    RARE_AT_MOUNT as AT_MOUNT, RARE_CLOSE_ON_EXEC as CLOSE_ON_EXEC,
+    PROCESS_MADVISE, RARE_AT_MOUNT as AT_MOUNT, RARE_CLOSE_ON_EXEC as CLOSE_ON_EXEC,
     RARE_DELETE_MODULE as DELETE_MODULE, RARE_FSCONFIG as FSCONFIG, RARE_FSMOUNT as FSMOUNT,
     RARE_FSOPEN as FSOPEN, RARE_FSPICK as FSPICK, RARE_KEXEC_FILE as KEXEC_FILE,
     RARE_LISTMOUNT as LISTMOUNT, RARE_MESSAGE_FLAGS as MESSAGE_FLAGS, RARE_MESSAGES as MESSAGES,
@@ -67,10 +67,17 @@ structure!(TIMEX 208 {
     field jitter 104 LONG, field shift 112 INT, field stabil 120 LONG, field jitcnt 128 LONG, field calcnt 136 LONG,
     field errcnt 144 LONG, field stbcnt 152 LONG, field tai 160 INT,
 });
+/// A mode in four bytes, of which the kernel's types know two.
+static MODE: CustomFormat = CustomFormat {
+    write: |out, value| format::permissions(out, value),
+    number: UnnamedStyle::Words,
+};
+/// What is asked, without the version of the structures.
+const IPC_COMMAND: u64 = 0xffff_feff;
 structure!(OWNED 48 {
-    field uid 4 Id, field gid 8 Id, field mode 20 Permissions, field key 0 UINT, field cuid 12 Id, field cgid 16 Id,
+    field uid 4 Id, field gid 8 Id, field mode 20 Worded(Four, &MODE), field key 0 UINT, field cuid 12 Id, field cgid 16 Id,
 });
-structure!(OWNED_ANEW 48 { field uid 4 Id, field gid 8 Id, field mode 20 Permissions });
+structure!(OWNED_ANEW 48 { field uid 4 Id, field gid 8 Id, field mode 20 Worded(Four, &MODE) });
 structure!(MESSAGE_QUEUE 120 {
     field msg_perm 0 Structure(&OWNED), field msg_stime 48 ULONG, field msg_rtime 56 ULONG, field msg_ctime 64 ULONG,
     field msg_qnum 80 ULONG, field msg_qbytes 88 ULONG, field msg_lspid 96 INT, field msg_lrpid 100 INT,
@@ -222,7 +229,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Fd,
             Many(In, &Structure(&IOVEC), LengthSource::Argument(2)),
             SIZE,
-            One(Four, &f::MADVISE),
+            One(Four, &PROCESS_MADVISE),
             Hex(Four),
         ],
     ),
@@ -361,7 +368,11 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m("io_destroy", &[Address]),
     m(
         "msgctl",
-        &[INT, One(Four, &MESSAGES), By(1, MESSAGE_ARGUMENT, &Address)],
+        &[
+            INT,
+            Special(S::IpcCommand(&MESSAGES)),
+            ByBits(1, IPC_COMMAND, MESSAGE_ARGUMENT, &Address),
+        ],
     ),
     m(
         "msgsnd",
@@ -384,15 +395,19 @@ pub(super) static MEANINGS: &[Meaning] = &[
     ),
     m(
         "shmctl",
-        &[INT, One(Four, &SHARED), By(1, SHARED_ARGUMENT, &Address)],
+        &[
+            INT,
+            Special(S::IpcCommand(&SHARED)),
+            ByBits(1, IPC_COMMAND, SHARED_ARGUMENT, &Address),
+        ],
     ),
     m(
         "semctl",
         &[
             INT,
             INT,
-            One(Four, &SEMAPHORES),
-            By(2, SEMAPHORE_ARGUMENT, &Address),
+            Special(S::IpcCommand(&SEMAPHORES)),
+            ByBits(2, IPC_COMMAND, SEMAPHORE_ARGUMENT, &Address),
         ],
     ),
 ];

@@ -44,8 +44,8 @@ structure!(
     CONTEXT_ASKED 32 { field id 0 Worded(Eight, &MODULE) });
 
 const ATTRIBUTE: ValueKind = One(Four, &f::LSM_ATTR);
-/// A size that the kernel changes.
-const SIZE_IN_OUT: ValueKind = Special(S::AddressLength);
+/// A size that the kernel changes, also where it was too small.
+const SIZE_IN_OUT: ValueKind = Special(S::OptionLength);
 
 /// What `landlock_add_rule` is given.
 static RULE_ARGUMENT: &[(u64, ValueKind)] = &[

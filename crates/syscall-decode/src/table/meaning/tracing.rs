@@ -70,11 +70,11 @@ static ASKED: &[(u64, &[ValueKind])] = &[
     (0x4203, &[PID, Address, Special(S::Information(In))]),
     (
         0x4204,
-        &[PID, One(Eight, &SETS), Special(S::RegisterSet(Out))],
+        &[PID, One(Four, &SETS), Special(S::RegisterSet(Out))],
     ),
     (
         0x4205,
-        &[PID, One(Eight, &SETS), Special(S::RegisterSet(In))],
+        &[PID, One(Four, &SETS), Special(S::RegisterSet(In))],
     ),
     (0x4206, SET_UP),
     (0x4207, &[PID]),
@@ -102,6 +102,7 @@ static ASKED: &[(u64, &[ValueKind])] = &[
         &[PID, SIZE, Within(2, 8, u64::MAX, &InOut(&METADATA))],
     ),
     (0x420e, &[PID, SIZE, Special(S::StopInformation)]),
+    (0x4212, &[PID, SIZE, Address]),
     (u64::MAX, &[PID, Address, Address]),
 ];
 

@@ -273,6 +273,13 @@ fn behind(kind: ValueKind, argument: u8) -> Behind {
             at: at(way),
             ..text(argument)
         }]),
+        ValueKind::Many(way, kind, LengthSource::Fixed(count)) => {
+            let whole = size(*kind).zip(u32::try_from(count).ok());
+            match whole.and_then(|(size, count)| size.checked_mul(count)) {
+                Some(whole) => Known(vec![structure(argument, whole, at(way))]),
+                None => Guessed(Vec::new()),
+            }
+        }
         ValueKind::Many(way, kind, length) => match (size(*kind), count(length)) {
             (Some(size), Some(count)) => Known(vec![Step {
                 size,
@@ -612,6 +619,34 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             ..step(What::Bytes, argument, Entry)
         }]),
         SpecialKind::MountType | SpecialKind::MountData => Guessed(vec![text(argument)]),
+        // How long it is, it says itself: as much as is looked at.
+        SpecialKind::Measured(..) => Guessed(vec![structure(argument, 4096, Entry)]),
+        SpecialKind::MountStatus => Guessed(vec![Step {
+            count: Count::Argument(2),
+            most: Most::Bytes(512 + 4096),
+            ..step(What::Bytes, argument, Exit)
+        }]),
+        SpecialKind::Listed => Guessed(vec![Step {
+            size: 8,
+            most: Most::Elements,
+            ..got(argument)
+        }]),
+        SpecialKind::Restartable => Guessed(vec![structure(argument, 33, Entry)]),
+        // Its head and the longest handle that the kernel takes.
+        SpecialKind::FileHandle(DataDirection::In) => {
+            Guessed(vec![structure(argument, 136, Entry)])
+        }
+        SpecialKind::FileHandle(DataDirection::Out) => Guessed(vec![
+            structure(argument, 8, Entry),
+            structure(argument, 136, ExitAlways),
+        ]),
+        SpecialKind::SecurityContexts => Guessed(vec![structure(argument, 8, Entry)]),
+        SpecialKind::SecurityContext(size) => Guessed(vec![Step {
+            count: Count::Argument(other(size)),
+            most: Most::Bytes(4096),
+            ..step(What::Bytes, argument, Entry)
+        }]),
+        SpecialKind::IpcCommand(_) => Nothing,
         // A number for most of what a futex can be asked, a time for waiting: then it is readable.
         SpecialKind::FutexTimeout => Guessed(vec![structure(argument, 16, Entry)]),
         _ => Guessed(Vec::new()),

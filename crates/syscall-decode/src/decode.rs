@@ -603,7 +603,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::UserOffset => self.user_offset(raw),
             SpecialKind::Registers(way, floating) => self.registers(raw, way, floating),
             SpecialKind::RegisterSet(way) => self.register_set(raw, way),
-            SpecialKind::StopInformation => self.stop_information(raw),
+            SpecialKind::StopInformation(way) => self.stop_information(raw, way),
             SpecialKind::Counter => self.counter(raw),
             SpecialKind::Probe => self.probe(raw),
             SpecialKind::Workers => self.workers(raw),

@@ -337,6 +337,16 @@ fn arguments_that_only_some_requests_look_at_follow_their_bits() {
 }
 
 #[test]
+fn capabilities_of_keys_without_room_are_none() {
+    for (address, told) in [(DATA, "[]"), (0, "NULL")] {
+        assert_eq!(
+            shown("keyctl", &[31, address, 0], 2, &[]),
+            format!("KEYCTL_CAPABILITIES, {told}, 0")
+        );
+    }
+}
+
+#[test]
 fn a_zero_where_a_value_is_cut_ends_it() {
     let value = [vec![b'a'; 31], vec![0; 9]].concat();
     let pieces = [same(DATA, &value)];
@@ -389,10 +399,32 @@ fn numbers_of_clusters_are_shown_however_short_and_ranges_of_ports_only_where_th
 
 #[test]
 fn requests_of_debuggers_have_narrow_types_of_registers_and_sizes_in_decimal() {
-    assert_eq!(
-        shown("ptrace", &[0x4212, 1, 39, DATA], INVALID, &[]),
-        "PTRACE_SET_SYSCALL_INFO, 1, 39, 0x1000"
-    );
+    let stop = [
+        vec![2, 1, 0, 0],
+        ints(&[0xc000_003e]),
+        longs(&[16, 32, (-5_i64) as u64, 1]),
+    ]
+    .concat();
+    for (size, told) in [
+        (8, "}"),
+        (
+            33,
+            ", instruction_pointer=0x10, stack_pointer=0x20, exit={rval=-EIO, is_error=1}}",
+        ),
+    ] {
+        assert_eq!(
+            shown(
+                "ptrace",
+                &[0x4212, 1, size, DATA],
+                INVALID,
+                &[same(DATA, &stop)]
+            ),
+            format!(
+                "PTRACE_SET_SYSCALL_INFO, 1, {size}, {{op=PTRACE_SYSCALL_INFO_EXIT, reserved=0x1, \
+                 arch=AUDIT_ARCH_X86_64{told}"
+            )
+        );
+    }
     assert_eq!(
         shown("ptrace", &[0x4205, 1, u64::MAX, DATA], INVALID, &[]),
         "PTRACE_SETREGSET, 1, 0xffffffff /* NT_??? */, 0x1000"

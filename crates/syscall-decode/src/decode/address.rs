@@ -202,19 +202,29 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let value = u64::from(value);
         self.sink.words(|out, constants, _| {
             out.extend_from_slice(b"htobs(");
-            format::constant(out, constants, NamedNumber::Hex(value), |out| {
-                let from = range.map(|(from, _)| u64::from(*from));
-                match (from, from.and_then(|from| names.name(from))) {
-                    (Some(from), Some(name)) if names.name(value).is_none() => {
-                        format::constant(out, constants, NamedNumber::Hex(from), |out| {
-                            out.extend_from_slice(name.as_bytes())
-                        });
-                        out.push(b'+');
-                        format::unsigned(out, value - from);
+            let from = range.map(|(from, _)| u64::from(*from));
+            match (from, from.and_then(|from| names.name(from))) {
+                (Some(from), Some(name))
+                    if names.name(value).is_none() && constants != ConstantStyle::Numbers =>
+                {
+                    let both = constants == ConstantStyle::Both;
+                    if both {
+                        format::hex(out, value);
+                        out.extend_from_slice(b" /* ");
                     }
-                    _ => format::one(out, value, names),
+                    format::constant(out, constants, NamedNumber::Hex(from), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    });
+                    out.push(b'+');
+                    format::unsigned(out, value - from);
+                    if both {
+                        out.extend_from_slice(b" */");
+                    }
                 }
-            });
+                _ => format::constant(out, constants, NamedNumber::Hex(value), |out| {
+                    format::one(out, value, names)
+                }),
+            }
             out.push(b')');
         });
     }

@@ -196,7 +196,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 | SpecialKind::Usage
                 | SpecialKind::Random
                 | SpecialKind::BitSet(_)
-                | SpecialKind::StopInformation
+                | SpecialKind::StopInformation(DataDirection::Out)
                 | SpecialKind::Counter
                 | SpecialKind::Slots(_)
                 | SpecialKind::Scsi

@@ -132,15 +132,23 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// At what a thread has stopped, as far as there was room for it.
-    pub(super) fn stop_information(&mut self, raw: u64) {
-        const LONGEST: usize = 84;
+    pub(super) fn stop_information(&mut self, raw: u64, way: DataDirection) {
+        /// What is known of it, and the whole with what fills it up.
+        const KNOWN: usize = 84;
+        const WHOLE: usize = 88;
         const BEGINS: usize = 24;
         const NUMBERED: usize = 32;
-        let came = usize::try_from(self.result()).unwrap_or(0);
-        let size = self.size_of_argument(2).min(came).min(LONGEST);
+        let room = self.size_of_argument(2);
+        let size = match way {
+            DataDirection::In => room.min(WHOLE),
+            DataDirection::Out => usize::try_from(self.result())
+                .unwrap_or(0)
+                .min(room)
+                .min(KNOWN),
+        };
         let bytes = match size {
             0 => None,
-            _ => self.read(raw, size, DataDirection::Out),
+            _ => self.read(raw, size, way),
         };
         let Some(bytes) = bytes.filter(|bytes| bytes.len() >= size) else {
             return self.address(raw);

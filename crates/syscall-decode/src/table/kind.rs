@@ -722,8 +722,8 @@ pub enum SpecialKind {
     Registers(DataDirection, bool),
     /// A set of registers by a vector, its kind in the argument before.
     RegisterSet(DataDirection),
-    /// At what a thread has stopped, its size in the argument before.
-    StopInformation,
+    /// At what a thread has stopped, or what its call is made to be; its size in the argument before.
+    StopInformation(DataDirection),
     /// What is counted.
     Counter,
     /// What a ring can do, as many operations as its last argument says.

@@ -47,7 +47,10 @@ const CIPHER: &[ValueKind] = &[
 const CAPABILITY: ValueKind = Flags(IntegerWidth::One, &FIRST_CAPABILITIES);
 const CAPABLE: ValueKind = By(
     2,
-    &[(1, To(Out, &Array(&CAPABILITY, 1)))],
+    &[
+        (0, Many(Out, &CAPABILITY, LengthSource::Fixed(0))),
+        (1, To(Out, &Array(&CAPABILITY, 1))),
+    ],
     &To(
         Out,
         &Special(S::Pair(

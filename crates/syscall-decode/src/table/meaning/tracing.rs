@@ -9,7 +9,7 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::table::kind::IntegerWidth::One as Byte;
-use crate::table::structure::{field, out, structure};
+use crate::table::structure::{field, out, set, structure};
 
 // Where the parts of what a debugger sees of a thread on x86-64 begin (`struct user`).
 
@@ -31,7 +31,7 @@ structure!(FLOATING 512 {
     field xmm_space 160 Array(&Hex(Four), 64), field padding 416 Array(&Hex(Four), 24),
 });
 structure!(STOPPED 24 {
-    field op 0 One(Byte, &STOPS), field arch 4 One(Four, &f::AUDIT_ARCH), field instruction_pointer 8 Address,
+    field op 0 One(Byte, &STOPS), set reserved 1 Hex(Byte), set flags 2 Hex(Two), field arch 4 One(Four, &f::AUDIT_ARCH), field instruction_pointer 8 Address,
     field stack_pointer 16 Address,
 });
 
@@ -101,8 +101,8 @@ static ASKED: &[(u64, &[ValueKind])] = &[
         0x420d,
         &[PID, SIZE, Within(2, 8, u64::MAX, &InOut(&METADATA))],
     ),
-    (0x420e, &[PID, SIZE, Special(S::StopInformation)]),
-    (0x4212, &[PID, SIZE, Address]),
+    (0x420e, &[PID, SIZE, Special(S::StopInformation(Out))]),
+    (0x4212, &[PID, SIZE, Special(S::StopInformation(In))]),
     (u64::MAX, &[PID, Address, Address]),
 ];
 

@@ -620,6 +620,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::NewAddress => self.address(raw),
             SpecialKind::Resident => self.resident(raw),
             SpecialKind::IpcKey => self.ipc_key(raw),
+            SpecialKind::StatxFlags => self.statx_flags(raw & 0xffff_ffff),
             SpecialKind::IpcMode => self.ipc_mode(raw),
             SpecialKind::IpcCommand(names) => self.ipc_command(raw, names),
             SpecialKind::Restartable => self.restartable(raw),

@@ -283,7 +283,9 @@ fn is_name(text: &[u8]) -> bool {
         [b'-', rest @ ..] => is_name(rest),
         [b'0'..=b'9', ..] => {
             let has = |byte: u8| text.contains(&byte);
-            text.ends_with(b"*1024") || has(b'<') || has(b'|') && !has(b'*')
+            // In a remark it says nothing.
+            let said = text.split(|byte| *byte == b'/').next().unwrap_or(text);
+            text.ends_with(b"*1024") || said.contains(&b'<') || has(b'|') && !has(b'*')
         }
         _ => !text.is_empty(),
     }

@@ -454,3 +454,42 @@ fn numbers_at_a_distance_from_a_named_one_have_both_where_both_are_asked_for() {
         "{told}"
     );
 }
+
+#[test]
+fn numbers_of_parts_have_each_its_number_and_its_name() {
+    let all = [
+        (
+            ConstantStyle::Names,
+            "CLONE_THREAD|SIGCHLD",
+            "AT_STATX_SYNC_AS_STAT|AT_EMPTY_PATH",
+        ),
+        (ConstantStyle::Numbers, "0x10000|17", "|0x1000"),
+        (
+            ConstantStyle::Both,
+            "0x10000 /* CLONE_THREAD */|17 /* SIGCHLD */",
+            "0 /* AT_STATX_SYNC_AS_STAT */|0x1000 /* AT_EMPTY_PATH */",
+        ),
+    ];
+    for (constants, cloned, asked) in all {
+        assert_eq!(
+            shown_as(constants, "clone", &[0x1_0011, 0], 5, &[]),
+            format!("child_stack=NULL, flags={cloned}")
+        );
+        assert_eq!(
+            shown_as(constants, "statx", &[3, 0, 0x1000, 0, DATA], INVALID, &[]),
+            format!("3, NULL, {asked}, 0, 0x1000")
+        );
+    }
+}
+
+#[test]
+fn what_a_mounts_status_had_no_room_for_is_nothing() {
+    let told = [ints(&[24, 0]), longs(&[1]), ints(&[254])].concat();
+    let asked = ints(&[24, 0, 1, 0, 1, 0]);
+    let pieces = [same(DATA, &asked), same(MORE, &told)];
+    let line = shown("statmount", &[DATA, MORE, 20, 0], 0, &pieces);
+    assert!(
+        line.contains("sb_dev_major=254, sb_dev_minor=0, sb_magic=0, sb_flags=0}"),
+        "{line}"
+    );
+}

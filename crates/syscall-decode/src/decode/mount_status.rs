@@ -31,6 +31,8 @@ enum Member {
     LongBits,
     /// What a value kind says.
     Kind(ValueKind),
+    /// The number of a kind of file systems; none without a remark.
+    Magic,
     /// The place of a text.
     Text,
     /// The place of as many texts as the four bytes before it say.
@@ -41,12 +43,7 @@ enum Member {
 static MEMBERS: &[(u64, &str, usize, Member)] = &[
     (1, "sb_dev_major", 16, Member::Number),
     (1, "sb_dev_minor", 20, Member::Number),
-    (
-        1,
-        "sb_magic",
-        24,
-        Member::Kind(ValueKind::One(IntegerWidth::Eight, &flags::FS_MAGIC)),
-    ),
+    (1, "sb_magic", 24, Member::Magic),
     (
         1,
         "sb_flags",
@@ -97,10 +94,16 @@ static MEMBERS: &[(u64, &str, usize, Member)] = &[
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What `statmount` says.
     pub(super) fn mount_status(&mut self, raw: u64) {
-        let bytes = self.read(raw, TEXTS + MOST, DataDirection::Out);
-        let Some(bytes) = bytes.filter(|bytes| bytes.len() >= KNOWN) else {
+        // What there was no room for is nothing.
+        let room = self.size_of_argument(2);
+        let wanted = room.min(TEXTS + MOST);
+        let bytes = self.read(raw, wanted, DataDirection::Out);
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() >= wanted.min(KNOWN)) else {
             return self.address(raw);
         };
+        let mut told = bytes.to_vec();
+        told.resize(told.len().max(KNOWN), 0);
+        let bytes = told.as_slice();
         let size = int_at(bytes, 0) as usize;
         let mask = long_at(bytes, 8);
         self.sink.begin(Bracket::Structure);
@@ -127,6 +130,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             Member::Number => self.sink.unsigned(four),
             Member::Bits => self.sink.hex(four),
             Member::LongBits => self.sink.hex(long_at(bytes, at)),
+            Member::Magic => match long_at(bytes, at) {
+                0 => self.sink.hex(0),
+                magic => self.one(magic, &flags::FS_MAGIC),
+            },
             Member::Kind(kind) => {
                 let raw = match kind {
                     ValueKind::Flags(IntegerWidth::Four, _) => four,

@@ -69,7 +69,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let raw = self.call.arguments[place];
         if place == places[1] {
             self.sink
-                .constant(NamedNumber::Hex(raw), |out| clone_flags(out, raw));
+                .words(|out, constants, _| clone_flags(out, raw, constants));
         } else if place == places[2] {
             self.child_out(raw);
         } else {
@@ -350,25 +350,22 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 }
 
 /// The flags of `clone` with the signal that stands in their last byte.
-fn clone_flags(out: &mut Vec<u8>, raw: u64) {
+/// The flags of `clone`, and the signal that its end is told by.
+fn clone_flags(out: &mut Vec<u8>, raw: u64, constants: ConstantStyle) {
     let (bits, signal) = (raw & !0xff, (raw & 0xff) as i32);
     if bits != 0 {
-        let rest = format::named_bits(out, bits, &flags::CLONE, b"");
-        if rest != 0 {
-            if rest != bits {
-                out.push(b'|');
-            }
-            format::hex(out, rest);
-            if rest == bits {
-                format::remark(out, "CLONE_???");
-            }
-        }
+        format::constant(out, constants, NamedNumber::Hex(bits), |out| {
+            format::flags(out, bits, &flags::CLONE)
+        });
     }
     if signal != 0 {
         if bits != 0 {
             out.push(b'|');
         }
-        format::signal_name(out, signal);
+        let number = NamedNumber::Signed(i64::from(signal));
+        format::constant(out, constants, number, |out| {
+            format::signal_name(out, signal)
+        });
     } else if bits == 0 {
         out.push(b'0');
     }

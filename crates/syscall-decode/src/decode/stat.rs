@@ -3,7 +3,7 @@
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at};
 use crate::Abi;
-use crate::format::{self, NamedNumber};
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::{DataDirection, flags};
 
 /// Where the fields of `struct stat` lie.
@@ -51,6 +51,26 @@ fn is_device(mode: u32) -> bool {
 }
 
 impl<'a, S: ValueSink> Walk<'a, S> {
+    /// How it is to agree with a server, and other flags behind that. The former has a name where it is nothing, but no
+    /// number.
+    pub(super) fn statx_flags(&mut self, raw: u64) {
+        const AGREEMENT: u64 = 0x6000;
+        let (agreement, rest) = (raw & AGREEMENT, raw & !AGREEMENT);
+        self.sink.words(|out, constants, _| {
+            if agreement != 0 || constants != ConstantStyle::Numbers {
+                format::constant(out, constants, NamedNumber::Hex(agreement), |out| {
+                    format::one(out, agreement, &flags::STATX_SYNC)
+                });
+            }
+            if rest != 0 {
+                out.push(b'|');
+                format::constant(out, constants, NamedNumber::Hex(rest), |out| {
+                    format::some_flags(out, rest, &flags::AT_STATX)
+                });
+            }
+        });
+    }
+
     fn stat_places(&self) -> &'static Places {
         if self.call.abi == Abi::X86_64 {
             &X86_64

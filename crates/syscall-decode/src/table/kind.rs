@@ -642,6 +642,8 @@ pub enum SpecialKind {
     Stat,
     /// What `statx` says.
     Statx,
+    /// The flags of `statx`, with how it is to agree with a server.
+    StatxFlags,
     /// Terminal settings.
     Terminal(DataDirection, TermiosVersion),
     /// The bits that are set of as many bytes as the result says.

@@ -250,7 +250,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             DirFd,
             PATH,
-            OneAndFlags(Four, 0x6000, &f::STATX_SYNC, &f::AT_STATX),
+            Special(S::StatxFlags),
             Flags(Four, &f::STATX_MASK),
             To(Out, &Special(S::Statx)),
         ],

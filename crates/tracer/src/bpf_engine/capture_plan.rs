@@ -450,6 +450,7 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         | SpecialKind::NewAddress
         | SpecialKind::IpcKey
         | SpecialKind::IpcMode
+        | SpecialKind::StatxFlags
         | SpecialKind::MountFlags
         | SpecialKind::SyslogType
         | SpecialKind::LogLevel

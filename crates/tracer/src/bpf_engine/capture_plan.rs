@@ -641,6 +641,9 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             structure(argument, 8, Entry),
             structure(argument, 136, ExitAlways),
         ]),
+        // Those of floating numbers are the longest.
+        SpecialKind::Registers(way, _) => Guessed(vec![structure(argument, 512, at(way))]),
+        SpecialKind::StopInformation(way) => Guessed(vec![structure(argument, 88, at(way))]),
         SpecialKind::SecurityContexts => Guessed(vec![structure(argument, 8, Entry)]),
         SpecialKind::SecurityContext(size) => Guessed(vec![Step {
             count: Count::Argument(other(size)),

@@ -221,9 +221,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     fn mapper_targets(&mut self, header: Header<'a>) {
         let (mut offset, mut last) = (header.start(), 0);
         for number in 0..header.targets() {
-            if number as usize >= self.style.string {
-                return self.sink.more(Bracket::Array, false);
-            }
             self.sink.item(false);
             let end = header.end(offset, 40);
             let Some(end) = end.filter(|_| number == 0 || offset > last) else {
@@ -233,6 +230,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let Some(target) = self.mapper_part(header, offset, 40) else {
                 return;
             };
+            // Whether it is there is looked at before it is left out.
+            if number as usize >= self.style.string {
+                return self.sink.more(Bracket::Array, true);
+            }
             self.sink.begin(Bracket::Structure);
             let shown = match header.way {
                 DataDirection::In => &layout::TARGET,

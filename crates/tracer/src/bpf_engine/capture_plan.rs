@@ -572,13 +572,6 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         }]),
         // Of the size that the newest kernels know; too large a one is answered with that.
         SpecialKind::Counter => Guessed(vec![structure(argument, 144, BothAlways)]),
-        SpecialKind::FileHandle(way) => {
-            let at = match way {
-                DataDirection::In => Entry,
-                DataDirection::Out => BothAlways,
-            };
-            Guessed(vec![structure(argument, 136, at)])
-        }
         SpecialKind::Event => Guessed(vec![structure(argument, 32, Entry)]),
         SpecialKind::Status => Guessed(vec![structure(argument, 4, Exit)]),
         SpecialKind::Usage => Guessed(vec![structure(argument, 144, Exit)]),
@@ -644,9 +637,12 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         // Those of floating numbers are the longest.
         SpecialKind::Registers(way, _) => Guessed(vec![structure(argument, 512, at(way))]),
         SpecialKind::StopInformation(way) => Guessed(vec![structure(argument, 88, at(way))]),
-        SpecialKind::SecurityContexts => Guessed(vec![structure(argument, 8, Entry)]),
-        SpecialKind::SecurityContext(size) => Guessed(vec![Step {
-            count: Count::Argument(other(size)),
+        SpecialKind::Contexts => Guessed(vec![
+            structure(argument, 32, Entry),
+            structure(argument, 512, Exit),
+        ]),
+        SpecialKind::Context => Guessed(vec![Step {
+            count: Count::Argument(2),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Entry)
         }]),

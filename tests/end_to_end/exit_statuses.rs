@@ -162,7 +162,7 @@ const CASES: &[Case] = &[
     case("search", 2, || fresh(&["search", "plan.toml"])),
     case("search", 130, || stopped(&device(0), &SEARCH)),
     case("trace", 0, || fresh(&["trace", "-o", "calls", "true"])),
-    case("trace", 2, || fresh(&["trace", "-e", "nosuchcall", "true"])),
+    case("trace", 1, || fresh(&["trace", "-e", "nosuchcall", "true"])),
     case("barrier", 0, || at_barrier("go 0\n")),
     case("barrier", 1, || at_barrier("no b won't come\n")),
     case("barrier", 2, || fresh(&["barrier", "x"])),

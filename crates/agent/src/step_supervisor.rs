@@ -270,6 +270,8 @@ fn begin(
         .ready
         .as_ref()
         .map(|ready| ready::PendingCondition::new(ready, &context.folder));
+    // Before it begins: it may reach a limit at once.
+    let earlier_hits = (context.limits.as_ref()).map_or_else(Vec::new, |it| it.hits());
     let (phase, started) = if step.hold {
         let make = move || Ok(launch.process(out.try_clone()?, err.try_clone()?));
         let (door, messages) = synchronized_start::start_held(make).map_err(system)?;
@@ -298,10 +300,7 @@ fn begin(
     let mut running = RunningStep {
         step,
         reaper: context.reaper,
-        earlier_hits: context
-            .limits
-            .as_ref()
-            .map_or_else(Vec::new, |it| it.hits()),
+        earlier_hits,
         limits: context.limits,
         pid: context.pid,
         orders,

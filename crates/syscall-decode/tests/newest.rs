@@ -172,7 +172,7 @@ fn contexts_of_security_modules_go_no_further_than_there_is_room() {
 
 #[test]
 fn who_asks_one_security_module_says_which_and_sizes_that_were_too_small_are_told() {
-    let module = longs(&[101]);
+    let module = longs(&[101, 0, 0, 0]);
     let pieces = [
         same(DATA, &module),
         Piece(MORE, &[200, 0, 0, 0], &[0, 0, 0, 0]),

@@ -8,11 +8,13 @@ use crate::table::DataDirection;
 
 /// How many bytes the handle has, and its type.
 const HEAD: usize = 8;
+/// `EOVERFLOW`: there was too little room, and how much it takes is said.
+const TOO_LARGE: i64 = 75;
 /// The longest handle that there is.
 const MOST: usize = 128;
 
 impl<S: ValueSink> Walk<'_, S> {
-    /// A handle: as it is given, or as it becomes. Of a call that failed only how long it would have been is said.
+    /// A handle: as it is given, or as it becomes. Of a call that had too little room only how long it would have been is said.
     pub(super) fn file_handle(&mut self, raw: u64, way: DataDirection) {
         let whole = |bytes: &&[u8]| bytes.len() == HEAD;
         let before = self.read(raw, HEAD, DataDirection::In).filter(whole);
@@ -24,7 +26,7 @@ impl<S: ValueSink> Walk<'_, S> {
         self.sink.field(true, "handle_bytes");
         let start = self.sink.begins();
         self.sink.unsigned(u64::from(int_at(before, 0)));
-        if way == DataDirection::Out {
+        if way == DataDirection::Out && (!self.failed() || self.call.error() == Some(TOO_LARGE)) {
             let after = self.read_always(raw, HEAD, DataDirection::Out);
             if let Some(after) = after.filter(whole) {
                 if after[..4] != before[..4] {

@@ -550,7 +550,7 @@ fn versions_are_checked_out_one_after_the_other() {
     symlink("folder/file", room.repository().join("link")).unwrap();
     fs::set_permissions(
         room.repository().join("run"),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        PermissionsExt::from_mode(0o755),
     )
     .unwrap();
     room.commit("one");

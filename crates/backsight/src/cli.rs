@@ -2,7 +2,7 @@
 //! from it.
 
 use backsight_agent_program::HostVerb;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 use crate::{
@@ -162,23 +162,24 @@ fn end_with(error: &clap::Error) -> ! {
         std::process::exit(ExitStatus::Success.code().into());
     }
     let read = command().ignore_errors(true).try_get_matches();
-    let verb = read.iter().find_map(clap::ArgMatches::subcommand_name);
-    let refused = ExitStatus::of_refusal(verb.unwrap_or_default());
+    let refused = read.map_or(ExitStatus::Refused, |matches| status_of_refusal(&matches));
     std::process::exit(refused.code().into())
 }
 
-impl Arguments {
-    /// The arguments of this process; a wrong one ends it.
-    pub fn read() -> Self {
-        let matches = command().try_get_matches();
-        let arguments = matches.and_then(|matches| Self::from_arg_matches(&matches));
-        arguments.unwrap_or_else(|error| end_with(&error))
-    }
+/// How this process ends where what is asked is refused.
+fn status_of_refusal(matches: &ArgMatches) -> ExitStatus {
+    ExitStatus::of_refusal(matches.subcommand_name().unwrap_or_default())
+}
 
-    /// How this process ends where what is asked is refused.
-    pub fn status_of_refusal(&self) -> ExitStatus {
-        let traces = matches!(self.verb, Verb::Trace(_));
-        ExitStatus::of_refusal(if traces { "trace" } else { "" })
+impl Arguments {
+    /// The arguments of this process, and how it ends where they are refused; a wrong one ends it.
+    pub fn read() -> (Self, ExitStatus) {
+        let matches = command().try_get_matches();
+        let read = matches.and_then(|matches| {
+            let refused = status_of_refusal(&matches);
+            Ok((Self::from_arg_matches(&matches)?, refused))
+        });
+        read.unwrap_or_else(|error| end_with(&error))
     }
 
     /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.

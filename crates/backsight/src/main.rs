@@ -80,9 +80,8 @@ fn main() -> ExitCode {
     if let Some(ended) = backsight_agent_program::execute_early() {
         return ended;
     }
-    let arguments = cli::Arguments::read();
+    let (arguments, refused) = cli::Arguments::read();
     let _ = backsight_agent_program::set_message_style();
-    let refused = arguments.status_of_refusal();
     match arguments.execute() {
         Ok(status) => status,
         Err(report) => {

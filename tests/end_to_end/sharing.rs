@@ -55,6 +55,11 @@ impl SharedPlace {
         ended.assert_code(0);
         ended.stdout()
     }
+
+    /// The studies, the newest first.
+    fn studies(&self) -> serde_json::Value {
+        serde_json::from_str(&self.prints_of(&["studies", "--json"])).unwrap()
+    }
 }
 
 #[test]
@@ -206,8 +211,7 @@ fn a_trial_that_was_measured_while_the_server_was_away_is_handed_in_by_whoever_g
         3,
         "nothing is measured twice"
     );
-    let studies: serde_json::Value =
-        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    let studies = shared.studies();
     assert_eq!(studies[0]["measured"], 3, "{studies:#}");
 }
 
@@ -248,8 +252,7 @@ fn a_full_database_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
     shared.prints_of(&["store", "check"]);
     disk.grow(200 << 20);
     shared.prints_of(&["resume", "s"]);
-    let studies: serde_json::Value =
-        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    let studies = shared.studies();
     assert_eq!(studies[0]["measured"], 12, "{studies:#}");
     shared.prints_of(&["store", "check"]);
 }
@@ -299,8 +302,7 @@ fn a_server_that_answers_late_loses_and_doubles_nothing() {
     for run in runs {
         run.ends().assert_code(0);
     }
-    let studies: serde_json::Value =
-        serde_json::from_str(&shared.prints_of(&["studies", "--json"])).unwrap();
+    let studies = shared.studies();
     for study in [0, 1] {
         assert_eq!(studies[study]["measured"], 2, "{studies:#}");
     }
@@ -343,8 +345,7 @@ fn controllers_whose_clocks_are_hours_apart_share_studies_and_the_queue() {
         Running::start(command)
     };
     let begun = |study: usize| {
-        let studies = shared.prints_of(&["studies", "--json"]);
-        let studies: serde_json::Value = serde_json::from_str(&studies).unwrap();
+        let studies = shared.studies();
         let began: jiff::Timestamp = studies[study]["began"].as_str().unwrap().parse().unwrap();
         let ahead = began.duration_since(jiff::Timestamp::now()).as_mins();
         (studies[study]["measured"].as_i64().unwrap(), ahead)

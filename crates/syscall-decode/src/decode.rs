@@ -92,13 +92,14 @@ pub(crate) struct Walk<'a, S> {
     left: usize,
     /// The structure whose fields are walked over.
     within: &'a [u8],
-    /// The same as the program left it, where the kernel changes it.
-    before: &'a [u8],
-    /// Whether what isn't there of a structure is zero, and whether that is so of a text, too.
-    padded: bool,
-    filled: bool,
     /// Where that lies.
     base: u64,
+    /// The structure as the program left it, where the kernel changes it.
+    before: &'a [u8],
+    /// Whether fields that a structure is too short for are zeros.
+    pads_fields: bool,
+    /// Whether texts and bytes that it is too short for go on with zeros, too.
+    pads_texts: bool,
 }
 
 impl<'a, S: ValueSink> Walk<'a, S> {
@@ -120,10 +121,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
-            before: &[],
-            padded: false,
-            filled: false,
             base: 0,
+            before: &[],
+            pads_fields: false,
+            pads_texts: false,
         }
     }
 
@@ -147,10 +148,10 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
-            before: &[],
-            padded: false,
-            filled: false,
             base: 0,
+            before: &[],
+            pads_fields: false,
+            pads_texts: false,
         }
     }
 
@@ -558,7 +559,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Watched => self.watched(raw, number),
             SpecialKind::Request => self.request(raw),
             SpecialKind::Requested => self.sink.hex(raw),
-            SpecialKind::Session(layout) => self.session(raw, layout, number),
+            SpecialKind::TeeSession(layout) => self.tee_session(raw, layout, number),
             SpecialKind::Carried => self.carried(raw),
             SpecialKind::Fcntl => self.fcntl(raw, number),
             SpecialKind::ThreadName(way) => self.thread_name(raw, way),
@@ -609,8 +610,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::Workers => self.workers(raw),
             SpecialKind::BpfObject => self.bpf_object(raw, number),
             SpecialKind::SinceStart => self.since_start(raw),
-            SpecialKind::Contexts => self.contexts(raw, number),
-            SpecialKind::Context => self.context_set(raw, number),
+            SpecialKind::SecurityContexts => self.security_contexts(raw, number),
+            SpecialKind::SecurityContext => self.security_context(raw, number),
             SpecialKind::FileHandle(way) => self.file_handle(raw, way),
             SpecialKind::Limit => self.limit(raw),
             SpecialKind::NodeDevice(mode) => self.node_device(raw, mode),
@@ -623,7 +624,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             SpecialKind::StatxFlags => self.statx_flags(raw & 0xffff_ffff),
             SpecialKind::IpcMode => self.ipc_mode(raw),
             SpecialKind::IpcCommand(names) => self.ipc_command(raw, names),
-            SpecialKind::Restartable => self.restartable(raw),
+            SpecialKind::RestartableSequences => self.restartable_sequences(raw),
             SpecialKind::Offset => self.offset(raw),
             SpecialKind::Priority => self.input_priority(raw),
             SpecialKind::SwapFlags => self.swap_flags(raw),

@@ -23,7 +23,7 @@ pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
     BitField, BitFieldStyle, CustomFormat, DataDirection, ExtensibleStructure, FieldCondition,
     FieldSource, FieldVisibility, IntegerWidth, LengthSource, Names, NetworkKind, PidKind,
-    SessionLayout, SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
+    SpecialKind, StructureField, StructureLayout, TeeSessionLayout, UnnamedStyle, ValueKind,
 };
 pub use meaning::ResultKind;
 pub(crate) use meaning::{

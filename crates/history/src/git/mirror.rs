@@ -49,11 +49,11 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
         .args(["clone", "--quiet", "--mirror", "--", url])
         .arg(&place);
     run(&mut clone, &what, FETCHING)?;
-    let mut note = git();
-    note.arg("--git-dir").arg(&place);
-    note.args(["commit-graph", "write", "--reachable", "--split"]);
+    let mut commit_graph = git();
+    commit_graph.arg("--git-dir").arg(&place);
+    commit_graph.args(["commit-graph", "write", "--reachable", "--split"]);
     // Without it only reading the history takes longer.
-    let _ = run(&mut note, &what, FETCHING);
+    let _ = run(&mut commit_graph, &what, FETCHING);
     fs::rename(&place, &mirror)
         .map_err(|error| HistoryError::Other(format!("{}: {error}", mirror.display())))?;
     Ok(mirror)

@@ -92,7 +92,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             let size = self.size(kind);
             let field = match bytes.get(*at..at + size) {
                 Some(field) => field,
-                None if self.padded
+                None if self.pads_fields
                     && (*shown != FieldVisibility::Reached || bytes.len() > *at) =>
                 {
                     bytes.get(*at..).unwrap_or_default()

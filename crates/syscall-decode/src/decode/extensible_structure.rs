@@ -115,8 +115,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         (before, after): (&'a [u8], Option<&'a [u8]>),
         number: usize,
     ) {
-        let outer = (self.within, self.before, self.padded, self.filled);
-        (self.before, self.padded, self.filled) = (before, true, growing.filled);
+        let outer = (self.within, self.before, self.pads_fields, self.pads_texts);
+        (self.before, self.pads_fields, self.pads_texts) = (before, true, growing.pads_texts);
         let mut first = true;
         for field in growing.structure.fields {
             let bytes = match field.source {
@@ -153,7 +153,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.sink.turned(start, middle);
             }
         }
-        (self.within, self.before, self.padded, self.filled) = outer;
+        (self.within, self.before, self.pads_fields, self.pads_texts) = outer;
     }
 
     /// What stands behind all that is known, where that is something.

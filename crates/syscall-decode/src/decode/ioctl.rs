@@ -10,7 +10,7 @@ use crate::SyscallOutcome;
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::ioctl::{self, RequestResult};
 use crate::table::kind::TermiosVersion;
-use crate::table::{DataDirection, IntegerWidth, Names, SessionLayout, ValueKind, flags};
+use crate::table::{DataDirection, IntegerWidth, Names, TeeSessionLayout, ValueKind, flags};
 
 /// Drivers, as requests have them, whose requests are known one by one: of their others nothing but the address is shown.
 const KNOWN: [u8; 28] = [
@@ -55,8 +55,8 @@ impl<S: ValueSink> Walk<'_, S> {
         self.sink.binary(&bytes[..shown], shown < size);
     }
 
-    /// What a session is asked and answers, where it is as long as its parameters have it.
-    pub fn session(&mut self, raw: u64, layout: &'static SessionLayout, number: usize) {
+    /// What a session of a trusted execution environment is asked and answers, where it is as long as its parameters have it.
+    pub fn tee_session(&mut self, raw: u64, layout: &'static TeeSessionLayout, number: usize) {
         const LENGTH_AT: usize = 8;
         let length = self.sibling(LENGTH_AT, IntegerWidth::Eight);
         let head = self.read(raw, layout.head, DataDirection::In);

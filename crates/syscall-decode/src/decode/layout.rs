@@ -201,7 +201,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             }
             ValueKind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
-                let ends = self.filled && bytes.len() < size;
+                let ends = self.pads_texts && bytes.len() < size;
                 let length = length.or(ends.then_some(bytes.len()));
                 // Without an end, the last place is kept for one.
                 let shown = length.unwrap_or(bytes.len().min(size).saturating_sub(1));

@@ -44,7 +44,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.sink.word(|out| put_padded(out, value, width));
             }
             NetworkKind::Hardware(_) => self.hardware(bytes, bytes.len()),
-            NetworkKind::Bytes(size) if self.filled && bytes.len() < size && size <= 16 => {
+            NetworkKind::Bytes(size) if self.pads_texts && bytes.len() < size && size <= 16 => {
                 let mut whole = [0; 16];
                 whole[..bytes.len()].copy_from_slice(bytes);
                 self.sink.binary(&whole[..size], false);

@@ -350,7 +350,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 }
 
 /// The flags of `clone` with the signal that stands in their last byte.
-/// The flags of `clone`, and the signal that its end is told by.
 fn clone_flags(out: &mut Vec<u8>, raw: u64, constants: ConstantStyle) {
     let (bits, signal) = (raw & !0xff, (raw & 0xff) as i32);
     if bits != 0 {

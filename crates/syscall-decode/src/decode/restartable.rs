@@ -13,7 +13,7 @@ const KNOWN: usize = 33;
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// What is shared, of the length in the next argument.
-    pub(super) fn restartable(&mut self, raw: u64) {
+    pub(super) fn restartable_sequences(&mut self, raw: u64) {
         let length = self.size_of_argument(1).min(KNOWN);
         let bytes = match length < LEAST {
             true => None,

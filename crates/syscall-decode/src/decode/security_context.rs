@@ -15,7 +15,7 @@ const SINGLE: u64 = 1;
 
 impl<'a, S: ValueSink> Walk<'a, S> {
     /// All that the kernel says, as many bytes as the number behind the third argument says then.
-    pub(super) fn contexts(&mut self, raw: u64, number: usize) {
+    pub(super) fn security_contexts(&mut self, raw: u64, number: usize) {
         let (size_at, flags) = (self.call.arguments[2], self.call.arguments[3]);
         let size = self.read(size_at, 4, DataDirection::Out);
         let size = size.map_or(0, |bytes| u64::from(int_at(bytes, 0)));
@@ -62,7 +62,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     /// The one that the program says, as many bytes as the third argument says.
-    pub(super) fn context_set(&mut self, raw: u64, number: usize) {
+    pub(super) fn security_context(&mut self, raw: u64, number: usize) {
         let size = self.call.arguments[2] & 0xffff_ffff;
         let head = (size >= HEAD)
             .then(|| self.context_head(raw, DataDirection::In))

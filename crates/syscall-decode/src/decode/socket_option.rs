@@ -59,7 +59,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let length = match self.option_length(way) {
             Some(length) => length,
             // What was told may be longer than anything.
-            None if way == DataDirection::In && is_long(setting) => self.size_of_argument(4),
+            None if way == DataDirection::In && takes_any_length(setting) => {
+                self.size_of_argument(4)
+            }
             None => return self.address(raw),
         };
         match setting {
@@ -409,7 +411,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 }
 
 /// Whether something is looked at although its length is no length.
-fn is_long(setting: Option<&OptionKind>) -> bool {
+fn takes_any_length(setting: Option<&OptionKind>) -> bool {
     matches!(
         setting,
         None | Some(OptionKind::LongNumber | OptionKind::PortRange)

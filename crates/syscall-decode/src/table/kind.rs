@@ -108,7 +108,7 @@ pub struct StructureField {
 
 /// What a session of a trusted execution environment is asked: a head, and parameters behind it.
 #[derive(Debug, PartialEq)]
-pub struct SessionLayout {
+pub struct TeeSessionLayout {
     /// The head with its parameters, as it is asked.
     pub asked: ValueKind,
     /// The same, as it is answered.
@@ -158,7 +158,7 @@ pub struct ExtensibleStructure {
     /// Whether what the program says beyond what is known isn't looked at: only that there is more is told.
     pub brief: bool,
     /// Whether a text that isn't there to its end goes on with zeros, too.
-    pub filled: bool,
+    pub pads_texts: bool,
 }
 
 /// What stands instead of a structure, by what is said in it.
@@ -581,7 +581,7 @@ pub enum SpecialKind {
     Requested,
     /// What a session of a trusted execution environment is asked and answers, as long as the number of eight bytes that
     /// lies behind it in the same structure says.
-    Session(&'static SessionLayout),
+    TeeSession(&'static TeeSessionLayout),
     /// What a request carries of which nothing is known but how much it is and which way it goes.
     Carried,
     /// What `fcntl` is given.
@@ -689,7 +689,7 @@ pub enum SpecialKind {
     /// What is asked of it, with the version of its structures.
     IpcCommand(&'static Names),
     /// What a thread and the kernel share for sequences that begin anew, its length in the next argument.
-    Restartable,
+    RestartableSequences,
     /// A position in a file that the kernel moves on.
     Offset,
     /// The flags of `mount`.
@@ -742,9 +742,9 @@ pub enum SpecialKind {
     /// bytes as the number behind that says.
     BpfObject,
     /// The contexts that security modules say of this process, with what is asked for of one alone.
-    Contexts,
+    SecurityContexts,
     /// A context that a security module is to have for it.
-    Context,
+    SecurityContext,
     /// A file's handle, which is asked for or given.
     FileHandle(DataDirection),
     /// Nanoseconds since the machine was started, with the moment that they are.

@@ -681,7 +681,7 @@ static MEANINGS: &[Meaning] = &[
     m(
         "rseq",
         &[
-            Special(S::Restartable),
+            Special(S::RestartableSequences),
             UINT,
             Flags(Four, &f::RSEQ),
             Hex(Four),

@@ -625,7 +625,7 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             most: Most::Elements,
             ..got(argument)
         }]),
-        SpecialKind::Restartable => Guessed(vec![structure(argument, 33, Entry)]),
+        SpecialKind::RestartableSequences => Guessed(vec![structure(argument, 33, Entry)]),
         // Its head and the longest handle that the kernel takes.
         SpecialKind::FileHandle(DataDirection::In) => {
             Guessed(vec![structure(argument, 136, Entry)])
@@ -637,11 +637,11 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         // Those of floating numbers are the longest.
         SpecialKind::Registers(way, _) => Guessed(vec![structure(argument, 512, at(way))]),
         SpecialKind::StopInformation(way) => Guessed(vec![structure(argument, 88, at(way))]),
-        SpecialKind::Contexts => Guessed(vec![
+        SpecialKind::SecurityContexts => Guessed(vec![
             structure(argument, 32, Entry),
             structure(argument, 512, Exit),
         ]),
-        SpecialKind::Context => Guessed(vec![Step {
+        SpecialKind::SecurityContext => Guessed(vec![Step {
             count: Count::Argument(2),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Entry)

@@ -7,7 +7,7 @@ use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-use crate::table::SessionLayout;
+use crate::table::TeeSessionLayout;
 
 structure!(VERSION 12 {
     field impl_id 0 One(Four, &KIND), field gen_caps 8 Flags(Four, &CAPABILITIES),
@@ -71,7 +71,7 @@ macro_rules! session {
                 Out, &Structure(&PARAMETER), LengthSource::Field($count, Four, 1),
             ))),
         });
-        static $name: SessionLayout = SessionLayout {
+        static $name: TeeSessionLayout = TeeSessionLayout {
             asked: Structure(&$asked),
             answered: Structure(&$answered),
             head: $size,
@@ -96,7 +96,7 @@ session!(RECEIVES RECEIVES_ASKED RECEIVES_ANSWERED 8 count 4 { field func 0 UINT
 session!(SENDS SENDS_ASKED SENDS_ANSWERED 8 count 4 {} => { field ret 0 UINT });
 macro_rules! buffers {
     ($($name:ident of $session:ident),* $(,)?) => {
-        $(structure!($name 16 { field buf_len 8 ULONG, field buf_ptr 0 Special(S::Session(&$session)) });)*
+        $(structure!($name 16 { field buf_len 8 ULONG, field buf_ptr 0 Special(S::TeeSession(&$session)) });)*
     };
 }
 buffers!(OPEN_BUFFER of OPENS, INVOKE_BUFFER of INVOKES, RECEIVE_BUFFER of RECEIVES, SEND_BUFFER of SENDS);

@@ -235,12 +235,12 @@ const LICENSED: &[BitField] = &[BitField {
 /// What is said of a map.
 pub(crate) static MAP_OBJECT: ExtensibleStructure = ExtensibleStructure {
     late: Some((76, 80)),
-    filled: true,
+    pads_texts: true,
     ..plain(&MAP_DESCRIBED, &[24, 40, 64, 80, 88])
 };
 /// What is said of a program.
 pub(crate) static PROGRAM_OBJECT: ExtensibleStructure = ExtensibleStructure {
-    filled: true,
+    pads_texts: true,
     ..plain(&PROGRAM_DESCRIBED, &[40, 80, 104, 128, 192, 208, 216, 220])
 };
 structure!(LINK_UPDATE 16 {
@@ -260,7 +260,7 @@ const fn plain(structure: &'static Layout, since: &'static [usize]) -> Extensibl
         anew: None,
         late: None,
         brief: false,
-        filled: false,
+        pads_texts: false,
     }
 }
 

@@ -24,7 +24,7 @@ static HANDLED: ExtensibleStructure = ExtensibleStructure {
     anew: None,
     late: None,
     brief: true,
-    filled: false,
+    pads_texts: false,
 };
 
 static MODULE: CustomFormat = CustomFormat {
@@ -73,14 +73,14 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "lsm_get_self_attr",
         &[
             ATTRIBUTE,
-            Special(S::Contexts),
+            Special(S::SecurityContexts),
             SIZE_IN_OUT,
             Flags(Four, &f::LSM_FLAG),
         ],
     ),
     m(
         "lsm_set_self_attr",
-        &[ATTRIBUTE, Special(S::Context), UINT, Hex(Four)],
+        &[ATTRIBUTE, Special(S::SecurityContext), UINT, Hex(Four)],
     ),
     m(
         "lsm_list_modules",

@@ -290,6 +290,14 @@ mod tests {
             let words = words(line);
             let parsed = command().try_get_matches_from(&words);
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            // A day that is ahead of us now won't be for ever.
+            let ends = words
+                .windows(2)
+                .find(|it| ["--until", "--deadline", "--ends"].contains(&&*it[0]));
+            assert!(
+                !ends.is_some_and(|it| it[1].contains('-')),
+                "{line}: without a day"
+            );
             let first = name.split(' ').next().unwrap();
             assert!(words.iter().any(|word| word == first), "{line}");
         }

@@ -18,7 +18,7 @@ use crate::{common_options::CommonOptions, files, user_name::user_name, value_pa
 pub struct ReserveArgs {
     /// The testbed or the host of the lab; without one, reservations are listed
     what: Option<String>,
-    /// When it ends by itself: 18:00, 3h, "2026-11-28 09:30", "18:00 Europe/Berlin"
+    /// When it ends by itself: 18:00, 3h, "YYYY-MM-DD 09:30", "18:00 Europe/Berlin"
     #[arg(long, value_name = "TIME", value_parser = moment, requires = "what", required_unless_present_any = ["list", "release", "json"])]
     until: Option<Timestamp>,
     /// What for

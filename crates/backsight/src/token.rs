@@ -51,7 +51,7 @@ enum What {
         /// Who asks with it; else the token's name
         #[arg(long, value_name = "NAME")]
         person: Option<String>,
-        /// When it ends by itself: 90d, "2027-03-31 18:00"; else never
+        /// When it ends by itself: 90d, "YYYY-MM-DD 18:00"; else never
         #[arg(long, value_name = "TIME", value_parser = moment)]
         until: Option<Timestamp>,
         /// Who makes it; else the user's name

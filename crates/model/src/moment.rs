@@ -16,7 +16,7 @@ use crate::Time;
 pub enum MomentError {
     /// It isn't of any form.
     #[error(
-        "`{0}` is no time: expected for example 18:00, 3h, \"2026-11-28 09:30\", 2026-11-28T09:30+01:00 or \"18:00 Europe/Berlin\""
+        "`{0}` is no time: expected for example 18:00, 3h, \"YYYY-MM-DD 09:30\", YYYY-MM-DDT09:30+01:00 or \"18:00 Europe/Berlin\""
     )]
     Form(String),
     /// Nobody knows the zone.

@@ -48,7 +48,7 @@ pub(super) struct AddArgs {
     /// The lab's file for --testbed; else the lab.toml in this folder
     #[arg(long, value_name = "FILE", requires = "testbed")]
     lab: Option<PathBuf>,
-    /// Don't begin it later: 18:00, 3h, "2026-11-28 09:30", "18:00 Europe/Berlin"; of one priority the nearest comes first
+    /// Don't begin it later: 18:00, 3h, "YYYY-MM-DD 09:30", "18:00 Europe/Berlin"; of one priority the nearest comes first
     #[arg(long, value_name = "TIME", value_parser = moment)]
     deadline: Option<Timestamp>,
     /// Begin it when this job is done; it is cancelled where that one isn't done in the end. May be repeated

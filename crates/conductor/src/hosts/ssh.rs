@@ -342,11 +342,11 @@ async fn answer(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<Wanted
 /// takes the rest from standard input: a line with its size as it is sent and the agent's own, size and name of the part that it continues,
 /// and the checksum of the whole; then what gzip has packed.
 ///
-/// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each
-/// upload has a file of its own, `token`, and begins with a copy of the part, which somebody else perhaps still writes to. It gets the
-/// agent's name only whole and on the disk, because what comes next may be a reboot; and it never takes the place of an agent that is
-/// there, which another host may have begun to run. One that is cut off leaves its file as a part. Where a part was continued, the whole is
-/// compared with its checksum, and both go where they differ.
+/// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each upload has a file of
+/// its own, `token`, and begins with a copy of the part, which somebody else perhaps still writes to. It gets the agent's name only whole
+/// and on the disk, because what comes next may be a reboot; and it never takes the place of an agent that is there, which another host may
+/// have begun to run. Where that one's upload took the part away, what comes is thrown away: the agent reads what follows. One that is cut
+/// off leaves its file as a part. Where a part was continued, the whole is compared with its checksum, and both go where they differ.
 /// Of others' files only those are removed that are parts of this agent, once it is there, and those that nobody has used for
 /// [`KEPT_DAYS`], which a slow upload isn't.
 fn start_script(programs: &[AgentProgram], token: u64) -> String {
@@ -360,7 +360,8 @@ fn start_script(programs: &[AgentProgram], token: u64) -> String {
          if test -x \"$a\"; then touch -c \"$a\" 2> /dev/null; else ( umask 077; n=\"$d/.agent.{token:016x}.$f\"; \
          for o in \"$d\"/.agent.*.\"$f\"; do test -s \"$o\" && s=\"$s ${{o##*/.agent.}}:$(wc -c < \"$o\")\"; done; \
          echo \"{MACHINE}$s\"; read -r p z u o k && mkdir -p \"$d\" || exit 1; \
-         {{ {{ test \"$u\" -eq 0 || head -c \"$u\" \"$d/.agent.$o\"; }} && head -c \"$p\" | gzip -dc; }} > \"$n\" || {{ \
+         {{ {{ test \"$u\" -eq 0 || head -c \"$u\" \"$d/.agent.$o\" || {{ head -c \"$p\" > /dev/null; false; }}; }} && \
+         head -c \"$p\" | gzip -dc; }} > \"$n\" || {{ \
          set -- $(df -Pk \"$d\" | tail -n 1); test \"$4\" -gt $((z / 1024)) || {{ rm -f \"$n\"; \
          echo \"$d has no room for the agent: $z bytes are wanted, $((1024 * $4)) were free\" >&2; }}; \
          test -s \"$n\" || rm -f \"$n\"; test -x \"$a\"; exit; }}; \
@@ -477,7 +478,7 @@ mod tests {
             // What gzip has to write more than once, and can't pack.
             let mut noise = vec![0; 300_000];
             blake3::Hasher::new().finalize_xof().fill(&mut noise);
-            let program = b"#!/bin/sh\numask; echo \"I am an $1\"; exit\n".as_slice();
+            let program = b"#!/bin/sh\numask; echo \"I am an $1\"; cat; exit\n".as_slice();
             fs::write(&agent, [program, &noise].concat()).unwrap();
             let programs = AgentProgram::all(&agent, true).unwrap();
             Self {
@@ -575,6 +576,39 @@ mod tests {
         home.renew();
         assert_eq!(home.goes_on().await.status.code(), Some(0));
         assert_eq!(home.files().len(), 1, "{:?}", home.files());
+    }
+
+    #[tokio::test]
+    async fn a_part_that_another_upload_took_away_leaves_the_agent_nothing_of_what_was_sent() {
+        let mut home = Home::new().await;
+        let cache = home.folder.path().join(".cache/backsight");
+        fs::create_dir_all(&cache).unwrap();
+        let program = fs::read(home.folder.path().join("program")).unwrap();
+        let part = cache.join(format!(".agent.7.{}", home.programs[0].file));
+        fs::write(&part, &program[..100_000]).unwrap();
+        let mut late = Shell::new("/bin/sh")
+            .args(["-c", &home.script])
+            .env("HOME", home.folder.path())
+            .env_remove("XDG_CACHE_HOME")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = io::BufReader::new(late.stdout.take().unwrap());
+        let mut said = String::new();
+        io::BufRead::read_line(&mut output, &mut said).unwrap();
+        let (header, bytes) = home.sent(&said).await;
+        assert!(header.contains(" 100000 7."), "{header}");
+        home.renew();
+        assert_eq!(home.goes_on().await.status.code(), Some(0));
+        assert!(!part.exists());
+        let mut input = late.stdin.take().unwrap();
+        let sent = [header.as_bytes(), &bytes, b"for the agent"];
+        input.write_all(&sent.concat()).unwrap();
+        drop(input);
+        let heard = io::read_to_string(output).unwrap();
+        assert!(heard.ends_with("I am an agent\nfor the agent"), "{heard}");
+        assert!(late.wait().unwrap().success());
     }
 
     #[tokio::test]

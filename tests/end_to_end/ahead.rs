@@ -5,7 +5,7 @@ use backsight_test_needs::Need;
 use std::{fs, process::Command};
 
 use crate::{
-    far::slim,
+    far::release,
     place::{Place, VALUE},
     running::{Ended, Running},
     stepping::{self, commits, step},
@@ -40,7 +40,7 @@ fn place() -> Option<Place> {
 }
 
 fn begins(place: &Place, arguments: &[&str]) -> Running {
-    let mut command: Command = place.put(Command::new(slim()), arguments);
+    let mut command: Command = place.put(Command::new(release()), arguments);
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{path}", place.at("bin")));
     Running::start(command)

@@ -73,7 +73,7 @@ fn alone(place: &Place, arguments: &[&str]) -> Ended {
 }
 
 fn doctor(place: &Place) -> Ended {
-    let program = far::slim();
+    let program = far::release();
     alone(
         place,
         &[

@@ -149,7 +149,7 @@ impl Libvirt {
     }
 
     fn begins(&self, arguments: &[&str]) -> Running {
-        Running::start(self.place.put(self.inside(far::slim()), arguments))
+        Running::start(self.place.put(self.inside(far::release()), arguments))
     }
 
     fn ends(&self, arguments: &[&str]) -> Ended {

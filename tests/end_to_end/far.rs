@@ -7,7 +7,7 @@ use backsight_test_needs::{Need, qemu_aarch64};
 use nix::sys::signal::Signal;
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -68,38 +68,86 @@ data = "127.0.0.1"
 options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial"]
 "#;
 
-/// The program without what only a debugger reads: it is sent to the machine.
-pub fn slim() -> PathBuf {
-    stripped(Path::new(env!("CARGO_BIN_EXE_backsight")), "backsight-slim")
+/// The program as a release is: without what only a debugger reads, and with the agent for machines like this one in it.
+pub fn release() -> PathBuf {
+    let agent = agent();
+    let machine = std::env::consts::ARCH;
+    made_of(
+        &[Path::new(env!("CARGO_BIN_EXE_backsight")), &agent],
+        "backsight-release",
+        |release, of| {
+            let agents = tempfile::tempdir().unwrap();
+            let named = agents.path().join(format!("backsight-agent-{machine}"));
+            symlink(of[1], named).unwrap();
+            strip(of[0], release);
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
+            let added = Command::new(script).args([release, agents.path()]).status();
+            assert!(added.unwrap().success());
+        },
+    )
 }
 
-/// A program without what only a debugger reads.
-fn stripped(whole: &Path, name: &str) -> PathBuf {
+/// The agent as a release has it: it is sent to the machine.
+pub fn agent() -> PathBuf {
+    let whole = Path::new(env!("CARGO_BIN_EXE_backsight")).with_file_name("backsight-agent");
+    assert!(
+        whole.exists(),
+        "it is built with the package backsight-agent-program"
+    );
+    made_of(&[&whole], "backsight-agent-release", |agent, of| {
+        strip(of[0], agent);
+    })
+}
+
+/// What the agent's file is called on the machine: by what a release has of it.
+pub fn agent_file() -> String {
+    let machine = std::env::consts::ARCH;
+    let section = format!("--only-section=.backsight.agent.{machine}");
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("packed");
+    let read = Command::new("objcopy")
+        .args(["-O", "binary", &section])
+        .args([release().as_path(), &packed])
+        .status();
+    assert!(read.unwrap().success());
+    let content = blake3::hash(&fs::read(packed).unwrap()).to_hex();
+    format!(
+        "agent-{}-{}-{machine}",
+        env!("CARGO_PKG_VERSION"),
+        &content[..16]
+    )
+}
+
+fn strip(whole: &Path, to: &Path) {
+    let made = Command::new("strip").arg("-o").args([to, whole]).status();
+    assert!(made.unwrap().success());
+}
+
+/// A file that is made of others, if it isn't there or one of them is newer.
+fn made_of(of: &[&Path], name: &str, make: impl FnOnce(&Path, &[&Path])) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let slim = folder.join(name);
+    let file = folder.join(name);
     let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
     // Tests are processes that run at once: what one of them runs, no other may replace.
-    let alone = fs::File::create(folder.join("slim.lock")).unwrap();
+    let alone = fs::File::create(folder.join(format!("{name}.lock"))).unwrap();
     alone.lock().unwrap();
-    if changed(&slim) < changed(whole) {
-        let own = folder.join("slim.new");
-        let mut strip = Command::new("strip");
-        let made = strip.arg("-o").args([own.as_path(), whole]).status();
-        assert!(made.unwrap().success());
-        fs::rename(own, &slim).unwrap();
+    if of.iter().any(|it| changed(&file) < changed(it)) {
+        let new = folder.join(format!("{name}.new"));
+        make(&new, of);
+        fs::rename(new, &file).unwrap();
     }
-    slim
+    file
 }
 
 /// Runs the program to its end.
 pub fn ends(place: &Place, arguments: &[&str]) -> Ended {
-    Running::start(place.put(Command::new(slim()), arguments)).ends()
+    Running::start(place.put(Command::new(release()), arguments)).ends()
 }
 
 /// Starts the program, which tells its events.
 pub fn begins(place: &Place, arguments: &[&str]) -> Running {
     let with_events = [arguments, &["--json"]].concat();
-    Running::start(place.put(Command::new(slim()), &with_events))
+    Running::start(place.put(Command::new(release()), &with_events))
 }
 
 /// Makes a key without a password.
@@ -282,8 +330,11 @@ fn a_machine_of_another_architecture_or_system_gets_the_agent_that_is_for_it() {
         // What is called so is one of this machine, which alone runs here.
         fs::create_dir(place.path("agents")).unwrap();
         let agent = format!("agents/backsight-agent-{machine}");
-        fs::copy(slim(), place.path(&agent)).unwrap();
-        let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
+        fs::copy(self::agent(), place.path(&agent)).unwrap();
+        let mut command = place.put(
+            Command::new(release()),
+            &["run", "number.toml", "--name", "r"],
+        );
         command.env("BACKSIGHT_AGENTS", place.path("agents"));
         Running::start(command).ends().assert_code(0);
         let kept = agents_there(&place);
@@ -321,7 +372,10 @@ printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x
     );
     let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/agents");
     assert!(agents.exists(), "{}: `make agents`", agents.display());
-    let mut command = place.put(Command::new(slim()), &["run", "number.toml", "--name", "r"]);
+    let mut command = place.put(
+        Command::new(release()),
+        &["run", "number.toml", "--name", "r"],
+    );
     command.env("BACKSIGHT_AGENTS", agents);
     Running::start(command).ends().assert_code(0);
     assert_eq!(place.study("r")["measured"], 2);
@@ -333,23 +387,7 @@ printf %s ":aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x
 #[test]
 fn a_release_sends_its_small_agent_and_the_whole_program_where_its_tracer_is_needed() {
     let Some(place) = place() else { return };
-    let small = Path::new(env!("CARGO_BIN_EXE_backsight")).with_file_name("backsight-agent");
-    assert!(
-        small.exists(),
-        "it is built with the package backsight-agent-program"
-    );
-    let agents = place.path("agents");
-    fs::create_dir(&agents).unwrap();
-    let small = stripped(&small, "backsight-agent-slim");
-    let machine = std::env::consts::ARCH;
-    fs::copy(&small, agents.join(format!("backsight-agent-{machine}"))).unwrap();
-    let release = place.path("release");
-    fs::copy(slim(), &release).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
-    let added = Command::new(script)
-        .args([release.as_path(), &agents])
-        .status();
-    assert!(added.unwrap().success());
+    let (release, small) = (release(), agent());
     place.prints("number", "backsight barrier together && echo 42");
     for (plan, monitors) in [("plain", "cpu"), ("traced", "syscalls")] {
         place.write(
@@ -389,7 +427,7 @@ fn a_login_outlives_its_study_for_the_next_one_and_ends_by_itself() {
     let logins = || fs::read_dir(place.path("sessions")).unwrap().count();
     let run = |study: &str| {
         let arguments = ["run", "number.toml", "--name", study];
-        let mut command = place.put(Command::new(slim()), &arguments);
+        let mut command = place.put(Command::new(release()), &arguments);
         command.env("XDG_RUNTIME_DIR", place.path("run"));
         Running::start(command).ends().assert_code(0);
         logins()

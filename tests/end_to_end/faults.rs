@@ -90,7 +90,7 @@ impl FarMachine {
     }
 
     fn begins(&self, arguments: &[&str]) -> Running {
-        let program = self.link.near(far::slim().to_str().unwrap());
+        let program = self.link.near(far::release().to_str().unwrap());
         let with_events = [arguments, &["--json"]].concat();
         Running::start(self.place.put(program, &with_events))
     }

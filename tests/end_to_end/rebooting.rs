@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    far::{self, slim},
+    far::{self, agent, agent_file, release},
     place::Place,
     processes::{self, LIMIT},
     running::{Ended, Running},
@@ -93,7 +93,7 @@ fn with_libraries(program: &str, root: &Path) {
     let libraries = listed
         .split_whitespace()
         .filter(|word| word.starts_with('/'));
-    let own = (program != slim().to_str().unwrap()).then_some(program);
+    let own = (program != agent().to_str().unwrap()).then_some(program);
     for file in libraries.chain(own) {
         let to = root.join(&file[1..]);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -112,7 +112,7 @@ fn initrd(place: &Place, modules: &Path) {
     for program in [
         "/usr/sbin/dropbear",
         "/usr/sbin/kexec",
-        slim().to_str().unwrap(),
+        agent().to_str().unwrap(),
     ] {
         with_libraries(program, &root);
     }
@@ -170,14 +170,7 @@ fn disk(place: &Place, kernel: &Path) {
     fs::set_permissions(home.join(".ssh"), private).unwrap();
     far::key(place, "key");
     fs::copy(place.path("key.pub"), home.join(".ssh/authorized_keys")).unwrap();
-    let content = blake3::hash(&fs::read(slim()).unwrap()).to_hex();
-    let agent = format!(
-        "agent-{}-{}-{}",
-        env!("CARGO_PKG_VERSION"),
-        &content[..16],
-        std::env::consts::ARCH
-    );
-    fs::copy(slim(), home.join(".cache/backsight").join(agent)).unwrap();
+    fs::copy(agent(), home.join(".cache/backsight").join(agent_file())).unwrap();
     fs::copy(kernel, home.join("boot/vmlinuz")).unwrap();
     fs::copy(place.path("initrd"), home.join("boot/initrd")).unwrap();
     fs::write(home.join("boot/entry"), "as-delivered\n").unwrap();
@@ -254,7 +247,7 @@ impl Machine {
 
     /// Runs the program to its end; several kernels are booted meanwhile.
     fn ends(&self, arguments: &[&str]) -> Ended {
-        let command = self.place.put(Command::new(slim()), arguments);
+        let command = self.place.put(Command::new(release()), arguments);
         Running::start(command).ends_within(4 * LIMIT)
     }
 
@@ -379,7 +372,7 @@ fn a_machine_whose_power_is_cut_in_a_study_is_prepared_again_when_it_is_back_and
         "2m",
         "--json",
     ];
-    let mut run = Running::start(place.put(Command::new(slim()), &arguments));
+    let mut run = Running::start(place.put(Command::new(release()), &arguments));
     run.until_step_in("run");
     processes::until("the first trial waits", || {
         machine.output_of("cat /root/seen").is_some()

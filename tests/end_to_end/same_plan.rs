@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    far::{key, slim},
+    far::{key, release},
     place::Place,
     processes,
     running::{Ended, Running},
@@ -332,7 +332,7 @@ impl Rack {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let controller = self.namespace("controller");
-        let program = slim();
+        let program = release();
         let mut words = vec!["netns", "exec", &controller, program.to_str().unwrap()];
         words.extend(arguments);
         self.place.put(Command::new("ip"), &words)

@@ -41,7 +41,7 @@ fn machine() -> Option<Place> {
 /// The program of a controller: `a`, or `b` and `c`, which have another home there.
 fn command(place: &Place, controller: &str, arguments: &[&str]) -> Command {
     let own = |file: &str| place.path(&format!("ctl-{controller}/{file}"));
-    let mut command = place.put(Command::new(far::slim()), arguments);
+    let mut command = place.put(Command::new(far::release()), arguments);
     command
         .env("BACKSIGHT_LEASES", own("leases"))
         .env("HOME", own(""))

@@ -2,7 +2,10 @@
 //! from it.
 
 use backsight_agent_program::HostVerb;
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{
+    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand},
+};
 use std::process::ExitCode;
 
 use crate::{
@@ -161,7 +164,7 @@ fn end_with(error: &clap::Error) -> ! {
     if !error.use_stderr() {
         std::process::exit(ExitStatus::Success.code().into());
     }
-    let read = command().ignore_errors(true).try_get_matches();
+    let read = Arguments::command().ignore_errors(true).try_get_matches();
     let refused = read.map_or(ExitStatus::Refused, |matches| status_of_refusal(&matches));
     std::process::exit(refused.code().into())
 }
@@ -174,7 +177,12 @@ fn status_of_refusal(matches: &ArgMatches) -> ExitStatus {
 impl Arguments {
     /// The arguments of this process, and how it ends where they are refused; a wrong one ends it.
     pub fn read() -> (Self, ExitStatus) {
-        let matches = command().try_get_matches();
+        // Examples and statuses are most of what a start would do, and only who asks for help reads them.
+        let matches = Arguments::command().try_get_matches();
+        let matches = matches.or_else(|error| match error.kind() {
+            DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand => command().try_get_matches(),
+            _ => Err(error),
+        });
         let read = matches.and_then(|matches| {
             let refused = status_of_refusal(&matches);
             Ok((Self::from_arg_matches(&matches)?, refused))

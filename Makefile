@@ -8,8 +8,8 @@ AGENTS_FOLDER := target/agents
 ALSO_COMPILED := $(patsubst %,%-unknown-linux-musl,$(filter-out $(shell uname -m),$(AGENTS))) x86_64-unknown-freebsd
 # What is only checked is not run: optimising what it has in C would take most of a minute.
 C_UNOPTIMISED := --config profile.dev.package.libsqlite3-sys.opt-level=0 --config profile.dev.package.zstd-sys.opt-level=0
-# Many tests wait more than they work: three at a time for two processors.
-export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
+# Many tests wait more than they work: four at a time for two processors.
+export NEXTEST_TEST_THREADS ?= $(shell expr $$(nproc) \* 2)
 # Those of the catalogue that `make test` runs for real; `make catalogue` runs all.
 COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench redis-benchmark sysbench-cpu tbench
 # Tools of Cargo that `scripts/setup` installs.

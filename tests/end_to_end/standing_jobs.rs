@@ -269,6 +269,32 @@ fn a_standing_job_works_until_it_is_stopped_and_looks_when_it_is_asked_to() {
 }
 
 #[test]
+fn jobs_of_two_processes_follow_one_tree_at_once() {
+    let place = place("");
+    let main = place.read("watch.toml");
+    place.write(
+        "watch.toml",
+        main.clone() + &main.replace("job.main", "job.other"),
+    );
+    let target = place.read("app.toml");
+    let elsewhere = format!("file://{}", place.at("repo"));
+    place.write("app.toml", target.replace("repo", &elsewhere));
+    for last in [3, 6] {
+        come(&place, last, 20);
+        let both = ["main", "other"]
+            .map(|job| Running::start(place.command(&["watch", "--once", "--job", job])));
+        for process in both {
+            process.ends().assert_code(0);
+        }
+        let studies = place.prints_of(&["studies", "--json"]);
+        for job in ["main", "other"] {
+            let of_job = studies.matches(&format!("\"{job}-measure-")).count();
+            assert_eq!(of_job, last / AT_ONCE, "{job}: {studies}");
+        }
+    }
+}
+
+#[test]
 fn versions_that_fail_are_no_reason_to_stop_and_a_spent_budget_is_kept() {
     let place = place("");
     come(&place, 3, 99);

@@ -8,9 +8,11 @@
 use crate::HistoryError;
 use crate::program::{FETCHING, run};
 use crate::temp_dirs;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Whether a text is the address of a repository rather than a path: `https://…`, `host:path`.
 pub(super) fn is_address(url: &str) -> bool {
@@ -25,6 +27,7 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
     let hash = blake3::hash(url.as_bytes()).to_hex();
     let mirror = work.join(format!("mirror-{}.git", &hash[..16]));
     let what = format!("fetching {url}");
+    let _alone = lock(&mirror)?;
     if mirror.exists() {
         let mut fetch = git();
         fetch.arg("--git-dir").arg(&mirror);
@@ -57,6 +60,33 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
     fs::rename(&place, &mirror)
         .map_err(|error| HistoryError::Other(format!("{}: {error}", mirror.display())))?;
     Ok(mirror)
+}
+
+/// Lets one process at a time fetch into a mirror, or make it: two at once would refuse each other. Until the file is closed.
+fn lock(mirror: &Path) -> Result<File, HistoryError> {
+    const BETWEEN: Duration = Duration::from_millis(20);
+    let path = mirror.with_extension("lock");
+    let fault = |error: std::io::Error| HistoryError::Other(format!("{}: {error}", path.display()));
+    if let Some(work) = mirror.parent() {
+        fs::create_dir_all(work).map_err(fault)?;
+    }
+    let file = File::create(&path).map_err(fault)?;
+    let end = Instant::now() + FETCHING;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN),
+            Err(TryLockError::WouldBlock) => {
+                let why = format!(
+                    "{}: another process has been fetching for {} minutes",
+                    mirror.display(),
+                    FETCHING.as_secs() / 60
+                );
+                return Err(HistoryError::Other(why));
+            }
+            Err(TryLockError::Error(error)) => return Err(fault(error)),
+        }
+    }
 }
 
 /// The `git` program, which asks for no password.

@@ -663,6 +663,26 @@ fn a_repository_elsewhere_is_mirrored_and_followed() {
 }
 
 #[test]
+fn many_follow_a_repository_elsewhere_at_once() {
+    let (mut room, _) = branched();
+    let url = format!("file://{}", room.repository().display());
+    // The first round makes the mirror.
+    for round in 0..5 {
+        let new = room.commit_file("a", &format!("round {round}"));
+        room.git(&["tag", &format!("round{round}")]);
+        let room = &room;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let git = room.open_with(&source(&url)).unwrap();
+                    assert_eq!(git.resolve("main").unwrap().id, new);
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn a_shallow_clone_is_refused() {
     let (room, _) = branched();
     let url = format!("file://{}", room.repository().display());

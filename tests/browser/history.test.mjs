@@ -191,6 +191,26 @@ test("keys choose, zoom, pan, step through versions and open one", LIMIT, async 
   await context.close();
 });
 
+test("a pan that Escape takes back does nothing later", LIMIT, async () => {
+  const { context, page, complaints } = await open(`${target}#s=${THROUGHPUT}`);
+  await page.locator(".plots canvas").waitFor();
+  await page.keyboard.press("+");
+  await page.clock.install();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Escape");
+  const steps = await page.evaluate(() => history.length);
+  await page.locator(".plots").focus();
+  await page.keyboard.press(".");
+  await page.evaluate(() => { document.querySelector(".plots canvas").isTheSame = true; });
+  await page.clock.runFor(1000);
+  assert.equal(await page.locator(".plots canvas").evaluate((canvas) => canvas.isTheSame), true);
+  assert.equal(await page.evaluate(() => history.length), steps);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/v\/6\.1\.0\.html$/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("the pointer says version, day, title and values; a click on a point or a change leads there", LIMIT, async () => {
   const { context, page } = await open(`${target}#s=${THROUGHPUT}&from=6.1.14&to=6.1.21`);
   await page.locator(".plots canvas").waitFor();

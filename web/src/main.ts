@@ -186,6 +186,8 @@ class HistoryPage {
   }
 
   private zoom(range: [number, number] | null): void {
+    // A pan that hasn't come to rest yet is over: it would draw everything anew under who reads on.
+    clearTimeout(this.settling);
     const last = this.versions.count - 1;
     const isAll = range === null || (range[0] <= 0 && range[1] >= last);
     this.filter({ range: isAll ? null : range });

@@ -1,10 +1,13 @@
 //! Along a history: every version built once and measured, broken ones as facts about them, nothing measured twice.
 
-use std::{fs, process::Command};
+use backsight_test_needs::Need;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::{fs, process::Command, time::Duration};
 
 use crate::{
     place::{Place, VALUE},
-    processes,
+    running::Running,
 };
 
 /// A place with a repository in `repo`, whose commits each hold the number that the program of that version prints.
@@ -424,23 +427,80 @@ fn a_build_that_is_killed_is_made_again_from_the_beginning() {
     assert_eq!(place.calls("build"), 3);
 }
 
-#[test]
-fn two_studies_do_not_build_in_one_tree() {
+/// Makes two testbeds of one namespace each: `one` and `two`.
+pub fn two_testbeds(place: &Place) {
+    let mut lab = format!("name = \"{}\"\n", place.name);
+    for testbed in ["one", "two"] {
+        let host = place.host(testbed);
+        lab.push_str(&format!(
+            "[host.{host}]\nkind = \"netns\"\n[testbed.{testbed}]\ntester = \"{host}\"\n"
+        ));
+    }
+    place.write("lab.toml", lab);
+    place.ends(&["lab", "up"]).assert_code(0);
+}
+
+/// Begins to measure both versions on a testbed.
+fn begin_on(place: &Place, testbed: &str) -> Running {
+    place.begins(&step(
+        "v1",
+        "v2",
+        &["--name", testbed, "--testbed", testbed],
+    ))
+}
+
+/// A place with two testbeds; on the first one a study builds, and is held there.
+fn held_on_one() -> Option<(Place, Running)> {
+    if Need::Root.is_missing() {
+        return None;
+    }
     let place = place();
     commits(&place, &[10, 20]);
+    two_testbeds(&place);
     place.hold("build", 1);
-    let first = place.begins(&step("v1", "v2", &["--name", "s"]));
+    let first = begin_on(&place, "one");
     place.until_held("build");
-    let second = place.ends(&step("v1", "v2", &[]));
-    second.assert_code(2);
-    assert!(
-        second.stderr.contains("another study builds"),
-        "{}",
-        second.stderr
-    );
+    Some((place, first))
+}
+
+/// Whether the hosts of a study are there and it is about to build.
+fn has_begun(event: &Value) -> bool {
+    event["event"] == "study-started"
+}
+
+#[test]
+fn studies_of_two_testbeds_build_one_after_the_other_and_each_version_once() {
+    let Some((place, first)) = held_on_one() else {
+        return;
+    };
+    let mut second = begin_on(&place, "two");
+    second.until("its beginning", has_begun);
     place.release("build");
     first.ends().assert_code(0);
-    processes::until_gone(&place.name);
+    second.ends().assert_code(0);
+    for study in ["one", "two"] {
+        assert_eq!(place.study(study)["measured"], 4, "{study}");
+    }
+    assert_eq!(place.calls("build"), 2);
+    place.ends(&["lab", "down"]).assert_code(0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_study_that_waits_for_a_build_of_another_one_can_be_stopped() {
+    let Some((place, first)) = held_on_one() else {
+        return;
+    };
+    let mut second = begin_on(&place, "two");
+    second.until("its beginning", has_begun);
+    second.signal(Signal::SIGINT);
+    second.ends_within(Duration::from_secs(20)).assert_code(130);
+    place.release("build");
+    first.ends().assert_code(0);
+    place.ends(&["resume", "two"]).assert_code(0);
+    assert_eq!(place.calls("build"), 2);
+    place.ends(&["lab", "down"]).assert_code(0);
+    place.assert_nothing_left();
 }
 
 #[test]
@@ -546,7 +606,7 @@ fn what_lies_between_two_versions_is_told() {
     }
     assert!(!log.contains("version 1\n"), "{log}");
     let json = place.prints_of(&["log", "--target", "app", "v1", "v3", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 2);
     let patch = place.prints_of(&["log", "--target", "app", "v2", "v3", "--patch"]);
     assert!(patch.contains("+echo 30.3"), "{patch}");

@@ -5,10 +5,14 @@
 use backsight_model::Layout;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs, io,
+    fs::{self, File, TryLockError},
+    io,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
 };
+use tokio::time::sleep;
 
 use crate::{
     compilers::compilers_in,
@@ -30,11 +34,17 @@ pub(crate) struct Entry {
     pub log: Vec<u8>,
 }
 
-/// The builds of one target.
+/// The builds of one target; as long as it is open, none is removed.
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
     folder: PathBuf,
+    _in_use: Arc<File>,
 }
+
+/// So long a study waits for whoever removes builds.
+const WAIT: Duration = Duration::from_secs(600);
+/// How often it looks meanwhile.
+const BETWEEN: Duration = Duration::from_millis(50);
 
 /// The folder of builds below the target's own.
 pub(crate) const BUILDS: &str = "builds";
@@ -45,10 +55,46 @@ pub(crate) fn files_of_build(place: &Path, key: &str) -> PathBuf {
 }
 
 impl Cache {
-    pub(crate) fn open(place: &Path) -> Result<Self, WorkshopError> {
+    /// The cache in a target's place; made if it isn't there.
+    pub(crate) async fn open(place: &Path) -> Result<Self, WorkshopError> {
         let folder = place.join(BUILDS);
         fs::create_dir_all(&folder).map_err(file("make", &folder))?;
-        Ok(Self { folder })
+        let in_use = lock_file(place)?;
+        let end = Instant::now() + WAIT;
+        loop {
+            match in_use.try_lock_shared() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(WorkshopError::Recipe(format!(
+                        "builds in {} have been removed for {} minutes: wait until that has ended",
+                        folder.display(),
+                        WAIT.as_secs() / 60
+                    )));
+                }
+                Err(TryLockError::Error(error)) => return Err(file("lock", place)(error)),
+            }
+        }
+        Ok(Self {
+            folder,
+            _in_use: Arc::new(in_use),
+        })
+    }
+
+    /// Keeps studies from a target's builds until the file is closed.
+    ///
+    /// # Errors
+    /// A study uses them.
+    pub(crate) fn close(place: &Path) -> Result<File, WorkshopError> {
+        let unused = lock_file(place)?;
+        match unused.try_lock() {
+            Ok(()) => Ok(unused),
+            Err(TryLockError::WouldBlock) => Err(WorkshopError::Recipe(format!(
+                "a study uses those in {}",
+                place.join(BUILDS).display()
+            ))),
+            Err(TryLockError::Error(error)) => Err(file("lock", place)(error)),
+        }
     }
 
     /// The folder of a build's files.
@@ -130,6 +176,12 @@ impl Cache {
     }
 }
 
+/// The file with which builds are locked.
+fn lock_file(place: &Path) -> Result<File, WorkshopError> {
+    let path = place.join("builds.lock");
+    File::create(&path).map_err(file("make", &path))
+}
+
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -174,8 +226,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_kept_is_found_with_its_log_modes_and_links() {
+    #[tokio::test]
+    async fn what_is_kept_is_found_with_its_log_modes_and_links() {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().join("tree");
         fs::create_dir_all(tree.join("bin")).unwrap();
@@ -183,7 +235,7 @@ mod tests {
         fs::set_permissions(tree.join("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink("tool", tree.join("bin/alias")).unwrap();
         fs::write(tree.join("other"), "y").unwrap();
-        let cache = Cache::open(dir.path()).unwrap();
+        let cache = Cache::open(dir.path()).await.unwrap();
         assert_eq!(cache.find("k").unwrap(), None);
         cache.keep("k", &tree, &["bin".into()], &entry()).unwrap();
         assert_eq!(cache.find("k").unwrap(), Some(entry()));
@@ -203,10 +255,10 @@ mod tests {
         assert!(files.join("other").exists());
     }
 
-    #[test]
-    fn half_a_build_is_no_build_and_is_cleared_away() {
+    #[tokio::test]
+    async fn half_a_build_is_no_build_and_is_cleared_away() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(dir.path()).unwrap();
+        let cache = Cache::open(dir.path()).await.unwrap();
         let missing = dir.path().join("nothing");
         assert!(
             cache

@@ -5,8 +5,7 @@
 use std::{fs, io, path::Path, time::SystemTime};
 
 use crate::{
-    cache::{BUILDS, remove},
-    work_tree::Tree,
+    cache::{BUILDS, Cache, remove},
     workshop_error::{WorkshopError, file},
 };
 
@@ -56,8 +55,7 @@ pub fn cached_builds(place: &Path) -> io::Result<Vec<CachedBuild>> {
 /// # Errors
 /// A study uses the target's builds; a file can't be removed.
 pub fn remove_builds(place: &Path, keys: &[String]) -> Result<(), WorkshopError> {
-    // Whoever builds has the tree: nothing that is removed is in use.
-    let _alone = Tree::open(place)?;
+    let _unused = Cache::close(place)?;
     let folder = place.join(BUILDS);
     for key in keys {
         let gone = folder.join(format!("{key}.gone"));
@@ -121,15 +119,16 @@ mod tests {
         assert_eq!(left.count(), 1);
     }
 
-    #[test]
-    fn builds_that_a_study_uses_stay() {
+    #[tokio::test]
+    async fn builds_that_a_study_uses_stay() {
         let place = tempfile::tempdir().unwrap();
         build(place.path(), "ab");
-        let tree = Tree::open(place.path()).unwrap();
+        let one = Cache::open(place.path()).await.unwrap();
+        let other = Cache::open(place.path()).await.unwrap();
         let refused = remove_builds(place.path(), &["ab".to_owned()]).unwrap_err();
-        assert!(refused.to_string().contains("another study"), "{refused}");
+        assert!(refused.to_string().contains("a study uses"), "{refused}");
         assert_eq!(cached_builds(place.path()).unwrap().len(), 1);
-        drop(tree);
+        drop((one, other));
         remove_builds(place.path(), &["ab".to_owned()]).unwrap();
     }
 }

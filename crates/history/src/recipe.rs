@@ -70,8 +70,8 @@ pub struct BuildLocation {
     pub folder: PathBuf,
 }
 
-/// The tree, the recipe and the builds of one target. One build is made at a time; whoever asks for another one
-/// meanwhile waits, but for what is in the cache.
+/// The tree, the recipe and the builds of one target. One build is made at a time, whatever processes ask for them; whoever asks for
+/// another one meanwhile waits, but for what is in the cache.
 pub struct Workshop {
     target: Target,
     history: Arc<dyn History>,
@@ -132,7 +132,7 @@ impl Workshop {
                 quirk: (**quirk).clone(),
             });
         }
-        let tree = Tree::open(place)?;
+        let tree = Tree::new(place)?;
         let mut workshop = Self {
             target,
             history,
@@ -144,7 +144,7 @@ impl Workshop {
             machine,
             builds: bench.another(),
             bench,
-            cache: Cache::open(place)?,
+            cache: Cache::open(place).await?,
             folder: tree.folder.clone(),
             tree: Mutex::new(tree),
         };
@@ -195,11 +195,16 @@ impl Workshop {
             return Ok(());
         }
         let mut tree = self.tree.lock().await;
+        tree.take().await?;
         // What is there isn't what was built any more.
         let state = tree.state();
         tree.set(state)?;
         let mut log = Log::default();
-        match self.put_source(&tree, version, &mut log).await {
+        let put = self.put_source(&tree, version, &mut log).await;
+        if !matches!(put, Err(Stop::Hindered(_))) {
+            tree.give_back();
+        }
+        match put {
             Ok(()) => Ok(()),
             Err(Stop::Hindered(error)) => Err(error),
             Err(Stop::Broken(why)) => Err(WorkshopError::Amendment {
@@ -335,8 +340,10 @@ impl Workshop {
             return Ok(record);
         }
         let mut tree = self.tree.lock().await;
-        // Made meanwhile, along with another layout of its version.
+        tree.take().await?;
+        // Made meanwhile: along with another layout of its version, or by another process.
         if self.find(&mut record)? {
+            tree.give_back();
             return Ok(record);
         }
         // The wait for another build isn't this one's time.
@@ -355,6 +362,7 @@ impl Workshop {
             Err(Stop::Broken(why)) => record.failure = Some(BuildFailure::Broken(why)),
             Err(Stop::Hindered(error)) => return Err(error),
         }
+        tree.give_back();
         record.log = log.0;
         Ok(record)
     }
@@ -738,7 +746,11 @@ impl Workshop {
     /// # Errors
     /// It can't be removed.
     pub async fn clear(&self) -> Result<(), WorkshopError> {
-        self.tree.lock().await.clear().await
+        let mut tree = self.tree.lock().await;
+        tree.take().await?;
+        tree.clear().await?;
+        tree.give_back();
+        Ok(())
     }
 
     /// Ends the agents that ran the commands.

@@ -1,17 +1,24 @@
 //! The one tree of a target's source that is built in, and what state it is in.
 //!
-//! One process uses it at a time. The tree of a build that was killed counts as unfinished.
+//! One build uses it at a time, whichever process makes it; others wait. The tree of a build that was killed counts as unfinished.
 
 use std::{
     fs::{self, File},
     io,
     path::{Component, Path, PathBuf},
+    time::{Duration, Instant},
 };
+use tokio::time::sleep;
 
 use crate::{
     blocking::run_blocking,
     workshop_error::{WorkshopError, file},
 };
+
+/// So long a build waits for those of other processes.
+const WAIT: Duration = Duration::from_secs(12 * 3600);
+/// How often it looks meanwhile.
+const BETWEEN: Duration = Duration::from_millis(50);
 
 /// In which state a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +31,7 @@ pub(crate) enum TreeState {
     Built,
 }
 
-/// A tree.
+/// A tree, which this process has from [`Tree::take`] on until it gives it back.
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// Where it is.
@@ -33,7 +40,8 @@ pub(crate) struct Tree {
     state: TreeState,
     /// The build whose state it has, if that one ended well.
     key: Option<String>,
-    _alone: File,
+    /// Nobody else has it as long as this is open.
+    alone: Option<File>,
 }
 
 const BUILDING: &str = "building";
@@ -41,40 +49,71 @@ const BUILT: &str = "built";
 
 impl Tree {
     /// The tree in a target's place; made if it isn't there.
-    pub(crate) fn open(place: &Path) -> Result<Self, WorkshopError> {
+    pub(crate) fn new(place: &Path) -> Result<Self, WorkshopError> {
         let folder = place.join("tree");
         fs::create_dir_all(&folder).map_err(file("make", &folder))?;
-        let lock = place.join("tree.lock");
-        let alone = File::create(&lock).map_err(file("make", &lock))?;
-        match alone.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                return Err(WorkshopError::Recipe(format!(
-                    "another study builds in {}: wait for it, or give this one another store",
-                    folder.display()
-                )));
-            }
-            Err(fs::TryLockError::Error(error)) => return Err(file("lock", &lock)(error)),
+        Ok(Self {
+            folder,
+            note: place.join("tree.state"),
+            state: TreeState::Empty,
+            key: None,
+            alone: None,
+        })
+    }
+
+    /// Waits until no other process builds in it, and reads its state. A build that was given up has it still.
+    pub(crate) async fn take(&mut self) -> Result<(), WorkshopError> {
+        if self.alone.is_some() {
+            return Ok(());
         }
-        let note = place.join("tree.state");
-        let said = match fs::read_to_string(&note) {
+        let end = Instant::now() + WAIT;
+        // Who waits is next: a process that builds one version after the other would never let another one in.
+        let next = self.lock("next", end).await?;
+        let alone = self.lock("lock", end).await?;
+        drop(next);
+        self.read()?;
+        self.alone = Some(alone);
+        Ok(())
+    }
+
+    /// Lets other processes build in it. Not where something may still run there: then they wait until this process is done with its
+    /// study.
+    pub(crate) fn give_back(&mut self) {
+        self.alone = None;
+    }
+
+    async fn lock(&self, what: &str, end: Instant) -> Result<File, WorkshopError> {
+        let path = self.note.with_extension(what);
+        let lock = File::create(&path).map_err(file("make", &path))?;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN).await,
+                Err(fs::TryLockError::WouldBlock) => {
+                    return Err(WorkshopError::Recipe(format!(
+                        "other studies have been building in {} for {} hours: wait for them, or give this one another store",
+                        self.folder.display(),
+                        WAIT.as_secs() / 3600
+                    )));
+                }
+                Err(fs::TryLockError::Error(error)) => return Err(file("lock", &path)(error)),
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<(), WorkshopError> {
+        let said = match fs::read_to_string(&self.note) {
             Ok(said) => said,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(file("read", &note)(error)),
+            Err(error) => return Err(file("read", &self.note)(error)),
         };
-        let (state, key) = match said.trim().split_once(' ') {
+        (self.state, self.key) = match said.trim().split_once(' ') {
             Some((BUILT, key)) => (TreeState::Built, Some(key.to_owned())),
             None if said.trim() == BUILT => (TreeState::Built, None),
             None if said.trim().is_empty() => (TreeState::Empty, None),
             _ => (TreeState::Building, None),
         };
-        Ok(Self {
-            folder,
-            note,
-            state,
-            key,
-            _alone: alone,
-        })
+        Ok(())
     }
 
     pub(crate) fn state(&self) -> TreeState {
@@ -163,19 +202,26 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::time::timeout;
+
+    async fn taken(place: &Path) -> Tree {
+        let mut tree = Tree::new(place).unwrap();
+        tree.take().await.unwrap();
+        tree
+    }
 
     #[tokio::test]
     async fn a_tree_knows_what_it_holds_and_what_was_killed_in_it() {
         let dir = tempfile::tempdir().unwrap();
-        let mut tree = Tree::open(dir.path()).unwrap();
+        let mut tree = taken(dir.path()).await;
         assert_eq!(tree.state(), TreeState::Empty);
         tree.set_built("abc").unwrap();
         drop(tree);
-        let mut tree = Tree::open(dir.path()).unwrap();
+        let mut tree = taken(dir.path()).await;
         assert!(tree.holds("abc") && !tree.holds("abd"));
         tree.set(TreeState::Building).unwrap();
         drop(tree);
-        let mut tree = Tree::open(dir.path()).unwrap();
+        let mut tree = taken(dir.path()).await;
         assert!(!tree.can_be_built_in());
         fs::write(tree.folder.join("x"), "").unwrap();
         tree.clear().await.unwrap();
@@ -183,14 +229,31 @@ mod tests {
         assert_eq!(fs::read_dir(&tree.folder).unwrap().count(), 0);
     }
 
-    #[test]
-    fn two_do_not_build_in_one_tree() {
+    #[tokio::test]
+    async fn one_build_uses_the_tree_at_a_time_and_knows_what_the_last_one_left() {
         let dir = tempfile::tempdir().unwrap();
-        let _first = Tree::open(dir.path()).unwrap();
-        let second = Tree::open(dir.path()).unwrap_err();
-        assert!(
-            second.to_string().contains("another study builds"),
-            "{second}"
-        );
+        let mut first = taken(dir.path()).await;
+        let mut second = Tree::new(dir.path()).unwrap();
+        let (place, short) = (dir.path(), Duration::from_millis(200));
+        assert!(timeout(short, second.take()).await.is_err());
+        let builds = async {
+            first.set_built("abc").unwrap();
+            first.give_back();
+            // Whoever waits is before it.
+            first.take().await.unwrap();
+            first.holds("def")
+        };
+        let waits = async {
+            second.take().await.unwrap();
+            let held = second.holds("abc");
+            second.set_built("def").unwrap();
+            second.give_back();
+            held
+        };
+        assert_eq!(tokio::join!(waits, builds), (true, true));
+        // One that was given up keeps it until its process is done.
+        assert!(timeout(short, taken(place)).await.is_err());
+        drop(first);
+        taken(place).await;
     }
 }

@@ -5,17 +5,17 @@
 use backsight_model::Layout;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
     io,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tokio::time::sleep;
 
 use crate::{
     compilers::compilers_in,
+    file_lock::{lock_within, lock_within_blocking},
     workshop_error::{WorkshopError, file},
 };
 
@@ -43,8 +43,6 @@ pub(crate) struct Cache {
 
 /// So long a study waits for whoever removes builds.
 const WAIT: Duration = Duration::from_secs(600);
-/// How often it looks meanwhile.
-const BETWEEN: Duration = Duration::from_millis(50);
 
 /// The folder of builds below the target's own.
 pub(crate) const BUILDS: &str = "builds";
@@ -59,22 +57,15 @@ impl Cache {
     pub(crate) async fn open(place: &Path) -> Result<Self, WorkshopError> {
         let folder = place.join(BUILDS);
         fs::create_dir_all(&folder).map_err(file("make", &folder))?;
-        let in_use = lock_file(place)?;
-        let end = Instant::now() + WAIT;
-        loop {
-            match in_use.try_lock_shared() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN).await,
-                Err(TryLockError::WouldBlock) => {
-                    return Err(WorkshopError::Recipe(format!(
-                        "builds in {} have been removed for {} minutes: wait until that has ended",
-                        folder.display(),
-                        WAIT.as_secs() / 60
-                    )));
-                }
-                Err(TryLockError::Error(error)) => return Err(file("lock", place)(error)),
-            }
-        }
+        let lock = lock_path(place);
+        let in_use = lock_within(&lock, WAIT, File::try_lock_shared).await;
+        let in_use = in_use.map_err(file("lock", &lock))?.ok_or_else(|| {
+            WorkshopError::Recipe(format!(
+                "builds in {} have been removed for {} minutes: wait until that has ended",
+                folder.display(),
+                WAIT.as_secs() / 60
+            ))
+        })?;
         Ok(Self {
             folder,
             _in_use: Arc::new(in_use),
@@ -85,16 +76,13 @@ impl Cache {
     ///
     /// # Errors
     /// A study uses them.
-    pub(crate) fn close(place: &Path) -> Result<File, WorkshopError> {
-        let unused = lock_file(place)?;
-        match unused.try_lock() {
-            Ok(()) => Ok(unused),
-            Err(TryLockError::WouldBlock) => Err(WorkshopError::Recipe(format!(
-                "a study uses those in {}",
-                place.join(BUILDS).display()
-            ))),
-            Err(TryLockError::Error(error)) => Err(file("lock", place)(error)),
-        }
+    pub(crate) fn lock_for_removal(place: &Path) -> Result<File, WorkshopError> {
+        let lock = lock_path(place);
+        let unused = lock_within_blocking(&lock, Duration::ZERO, File::try_lock);
+        unused.map_err(file("lock", &lock))?.ok_or_else(|| {
+            let builds = place.join(BUILDS);
+            WorkshopError::Recipe(format!("a study uses those in {}", builds.display()))
+        })
     }
 
     /// The folder of a build's files.
@@ -176,10 +164,9 @@ impl Cache {
     }
 }
 
-/// The file with which builds are locked.
-fn lock_file(place: &Path) -> Result<File, WorkshopError> {
-    let path = place.join("builds.lock");
-    File::create(&path).map_err(file("make", &path))
+/// The file that is locked by who uses builds, or removes them.
+fn lock_path(place: &Path) -> PathBuf {
+    place.join("builds.lock")
 }
 
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {

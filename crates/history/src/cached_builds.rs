@@ -55,7 +55,7 @@ pub fn cached_builds(place: &Path) -> io::Result<Vec<CachedBuild>> {
 /// # Errors
 /// A study uses the target's builds; a file can't be removed.
 pub fn remove_builds(place: &Path, keys: &[String]) -> Result<(), WorkshopError> {
-    let _unused = Cache::close(place)?;
+    let _unused = Cache::lock_for_removal(place)?;
     let folder = place.join(BUILDS);
     for key in keys {
         let gone = folder.join(format!("{key}.gone"));

@@ -22,6 +22,7 @@ mod cached_builds;
 mod compilers;
 mod cvs;
 mod diff;
+mod file_lock;
 #[doc(hidden)]
 pub mod fuzzing;
 mod git;

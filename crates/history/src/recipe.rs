@@ -195,14 +195,14 @@ impl Workshop {
             return Ok(());
         }
         let mut tree = self.tree.lock().await;
-        tree.take().await?;
+        tree.lock().await?;
         // What is there isn't what was built any more.
         let state = tree.state();
         tree.set(state)?;
         let mut log = Log::default();
         let put = self.put_source(&tree, version, &mut log).await;
         if !matches!(put, Err(Stop::Hindered(_))) {
-            tree.give_back();
+            tree.unlock();
         }
         match put {
             Ok(()) => Ok(()),
@@ -340,10 +340,10 @@ impl Workshop {
             return Ok(record);
         }
         let mut tree = self.tree.lock().await;
-        tree.take().await?;
+        tree.lock().await?;
         // Made meanwhile: along with another layout of its version, or by another process.
         if self.find(&mut record)? {
-            tree.give_back();
+            tree.unlock();
             return Ok(record);
         }
         // The wait for another build isn't this one's time.
@@ -362,7 +362,7 @@ impl Workshop {
             Err(Stop::Broken(why)) => record.failure = Some(BuildFailure::Broken(why)),
             Err(Stop::Hindered(error)) => return Err(error),
         }
-        tree.give_back();
+        tree.unlock();
         record.log = log.0;
         Ok(record)
     }
@@ -747,9 +747,9 @@ impl Workshop {
     /// It can't be removed.
     pub async fn clear(&self) -> Result<(), WorkshopError> {
         let mut tree = self.tree.lock().await;
-        tree.take().await?;
+        tree.lock().await?;
         tree.clear().await?;
-        tree.give_back();
+        tree.unlock();
         Ok(())
     }
 

@@ -6,19 +6,17 @@ use std::{
     fs::{self, File},
     io,
     path::{Component, Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tokio::time::sleep;
 
 use crate::{
     blocking::run_blocking,
+    file_lock::lock_within,
     workshop_error::{WorkshopError, file},
 };
 
 /// So long a build waits for those of other processes.
 const WAIT: Duration = Duration::from_secs(12 * 3600);
-/// How often it looks meanwhile.
-const BETWEEN: Duration = Duration::from_millis(50);
 
 /// In which state a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +29,7 @@ pub(crate) enum TreeState {
     Built,
 }
 
-/// A tree, which this process has from [`Tree::take`] on until it gives it back.
+/// A tree, which this process has from [`Tree::lock`] to [`Tree::unlock`].
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// Where it is.
@@ -62,14 +60,13 @@ impl Tree {
     }
 
     /// Waits until no other process builds in it, and reads its state. A build that was given up has it still.
-    pub(crate) async fn take(&mut self) -> Result<(), WorkshopError> {
+    pub(crate) async fn lock(&mut self) -> Result<(), WorkshopError> {
         if self.alone.is_some() {
             return Ok(());
         }
-        let end = Instant::now() + WAIT;
         // Who waits is next: a process that builds one version after the other would never let another one in.
-        let next = self.lock("next", end).await?;
-        let alone = self.lock("lock", end).await?;
+        let next = self.lock_file("next").await?;
+        let alone = self.lock_file("lock").await?;
         drop(next);
         self.read()?;
         self.alone = Some(alone);
@@ -78,27 +75,20 @@ impl Tree {
 
     /// Lets other processes build in it. Not where something may still run there: then they wait until this process is done with its
     /// study.
-    pub(crate) fn give_back(&mut self) {
+    pub(crate) fn unlock(&mut self) {
         self.alone = None;
     }
 
-    async fn lock(&self, what: &str, end: Instant) -> Result<File, WorkshopError> {
-        let path = self.note.with_extension(what);
-        let lock = File::create(&path).map_err(file("make", &path))?;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN).await,
-                Err(fs::TryLockError::WouldBlock) => {
-                    return Err(WorkshopError::Recipe(format!(
-                        "other studies have been building in {} for {} hours: wait for them, or give this one another store",
-                        self.folder.display(),
-                        WAIT.as_secs() / 3600
-                    )));
-                }
-                Err(fs::TryLockError::Error(error)) => return Err(file("lock", &path)(error)),
-            }
-        }
+    async fn lock_file(&self, extension: &str) -> Result<File, WorkshopError> {
+        let path = self.note.with_extension(extension);
+        let locked = lock_within(&path, WAIT, File::try_lock).await;
+        locked.map_err(file("lock", &path))?.ok_or_else(|| {
+            WorkshopError::Recipe(format!(
+                "other studies have been building in {} for {} hours: wait for them, or give this one another store",
+                self.folder.display(),
+                WAIT.as_secs() / 3600
+            ))
+        })
     }
 
     fn read(&mut self) -> Result<(), WorkshopError> {
@@ -206,7 +196,7 @@ mod tests {
 
     async fn taken(place: &Path) -> Tree {
         let mut tree = Tree::new(place).unwrap();
-        tree.take().await.unwrap();
+        tree.lock().await.unwrap();
         tree
     }
 
@@ -235,19 +225,19 @@ mod tests {
         let mut first = taken(dir.path()).await;
         let mut second = Tree::new(dir.path()).unwrap();
         let (place, short) = (dir.path(), Duration::from_millis(200));
-        assert!(timeout(short, second.take()).await.is_err());
+        assert!(timeout(short, second.lock()).await.is_err());
         let builds = async {
             first.set_built("abc").unwrap();
-            first.give_back();
+            first.unlock();
             // Whoever waits is before it.
-            first.take().await.unwrap();
+            first.lock().await.unwrap();
             first.holds("def")
         };
         let waits = async {
-            second.take().await.unwrap();
+            second.lock().await.unwrap();
             let held = second.holds("abc");
             second.set_built("def").unwrap();
-            second.give_back();
+            second.unlock();
             held
         };
         assert_eq!(tokio::join!(waits, builds), (true, true));

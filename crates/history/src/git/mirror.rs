@@ -6,13 +6,12 @@
 //! No password is asked for. Where fetching fails, the old mirror isn't used.
 
 use crate::HistoryError;
+use crate::file_lock::lock_within_blocking;
 use crate::program::{FETCHING, run};
 use crate::temp_dirs;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Whether a text is the address of a repository rather than a path: `https://…`, `host:path`.
 pub(super) fn is_address(url: &str) -> bool {
@@ -64,29 +63,19 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
 
 /// Lets one process at a time fetch into a mirror, or make it: two at once would refuse each other. Until the file is closed.
 fn lock(mirror: &Path) -> Result<File, HistoryError> {
-    const BETWEEN: Duration = Duration::from_millis(20);
     let path = mirror.with_extension("lock");
     let fault = |error: std::io::Error| HistoryError::Other(format!("{}: {error}", path.display()));
     if let Some(work) = mirror.parent() {
         fs::create_dir_all(work).map_err(fault)?;
     }
-    let file = File::create(&path).map_err(fault)?;
-    let end = Instant::now() + FETCHING;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(BETWEEN),
-            Err(TryLockError::WouldBlock) => {
-                let why = format!(
-                    "{}: another process has been fetching for {} minutes",
-                    mirror.display(),
-                    FETCHING.as_secs() / 60
-                );
-                return Err(HistoryError::Other(why));
-            }
-            Err(TryLockError::Error(error)) => return Err(fault(error)),
-        }
-    }
+    let locked = lock_within_blocking(&path, FETCHING, File::try_lock).map_err(fault)?;
+    locked.ok_or_else(|| {
+        HistoryError::Other(format!(
+            "{}: another process has been fetching for {} minutes",
+            mirror.display(),
+            FETCHING.as_secs() / 60
+        ))
+    })
 }
 
 /// The `git` program, which asks for no password.

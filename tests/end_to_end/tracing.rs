@@ -251,6 +251,16 @@ fn what_cant_be_traced_is_said() {
             &["trace", "--syscall-limit", "0", "true"],
             "invalid value '0'",
         ),
+        (&["trace", "-U", "calls", "true"], "ask for one with -c"),
+        (&["trace", "-DDDD", "true"], "-D is given 4 times"),
+        (
+            &["trace", "-D", "--daemonize", "true"],
+            "cannot be used with",
+        ),
+        (&["trace", "-ff", "-o", "|cat", "true"], "leave out -ff"),
+        (&["trace", "-s", "1073741824", "true"], "1073741824"),
+        (&["trace", "-a", "2147483648", "true"], "2147483648"),
+        (&["trace", "--s", "true"], "similar argument"),
     ] {
         let ended = place.ends(arguments);
         ended.assert_code(1);
@@ -497,6 +507,21 @@ fn what_is_said_beside_calls_is_said_as_asked() {
         ("decode-fds=bogus", "descriptors have no `bogus`"),
         ("read=x", "isn't the number of a descriptor"),
         ("raw=nothing-of-this-name", "no call is named"),
+        ("trace=", "names nothing"),
+        ("abbrev=all,none", "says everything by itself"),
+        (
+            "verbose=/nothing",
+            "no call has a name that `/nothing` fits",
+        ),
+        ("getcwd@ohmy", "no way of calling is named `ohmy`"),
+        ("trace=9999", "no call has the number 9999"),
+        ("signal=!", "names nothing"),
+        ("status=none,failed", "says everything by itself"),
+        ("quiet=all,exit", "says everything by itself"),
+        ("decode-pids=,", "names nothing"),
+        ("fd=2147483648", "isn't the number of a descriptor"),
+        ("write=1,all", "says everything by itself"),
+        ("fault=", "names nothing"),
     ] {
         let ended = place.ends(&["trace", "-e", expression, "true"]);
         ended.assert_code(1);
@@ -520,6 +545,9 @@ fn options_are_taken_as_strace_takes_them() {
         (&["--strings-in-hex", "-eopenat"], "\"\\x2f\\x65"),
         (&["--syscall-times=ns", "-eopenat"], ">\n"),
         (&["--relative-timestamps=ms", "-eopenat"], "     0.000 "),
+        // Names of options in short, as getopt_long(3) takes them.
+        (&["--syscall-t=ns", "-eopenat"], ">\n"),
+        (&["--follow", "--decode-pid=comm", "-eopenat"], "<true> "),
         (&["--quiet=exit", "-v", "-v", "--raw=openat"], "openat(0x"),
     ] {
         let all = [&["trace", "-o", &out], options, &["true"]].concat();

@@ -54,7 +54,7 @@ const ENDS: [Signal; 4] = [
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
-#[command(args_override_self = true)]
+#[command(args_override_self = true, infer_long_args = true)]
 pub struct TraceArgs {
     /// Trace children and threads too; twice: each into a file of its own, FILE.TID
     #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
@@ -90,7 +90,7 @@ pub struct TraceArgs {
     #[arg(short = 'z', long)]
     successful_only: bool,
     /// Only calls that fail
-    #[arg(short = 'Z', long)]
+    #[arg(short = 'Z', long, visible_alias = "failing-only")]
     failed_only: bool,
     /// Detach at this call
     #[arg(short = 'b', long, value_name = "CALL")]
@@ -127,7 +127,8 @@ pub struct TraceArgs {
         value_name = "WHERE",
         default_missing_value = "grandchild",
         num_args = 0..=1,
-        require_equals = true
+        require_equals = true,
+        conflicts_with = "apart"
     )]
     daemonize: Option<Daemonize>,
     /// Set a variable of the command's environment, or remove it
@@ -356,7 +357,10 @@ impl TraceArgs {
             0 => return Ok(None),
             1 => TracerPlacement::Near,
             2 => TracerPlacement::Group,
-            _ => TracerPlacement::Session,
+            3 => TracerPlacement::Session,
+            times => miette::bail!(
+                "-D is given {times} times; three times is a session of its own, and nothing is further away"
+            ),
         };
         miette::ensure!(
             !self.command.is_empty(),
@@ -408,6 +412,12 @@ impl TraceArgs {
     /// Whether each thread has a file of its own.
     fn each(&self) -> bool {
         self.follow > 1 || (self.output_separately && self.follows() > 0)
+    }
+
+    /// Whether a command reads what is written.
+    fn is_piped(&self) -> bool {
+        let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
+        self.output.as_ref().is_some_and(piped)
     }
 
     /// How often it is asked that children are traced too; what is traced by where it runs always has several processes.

@@ -1,50 +1,41 @@
 //! Sets of descriptors (`-e read=`, `-e write=`).
 
-/// Not a number of a descriptor.
+use crate::value_list::{ValueList, ValueListError};
+
+/// What is wrong with an expression that names descriptors.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` isn't the number of a descriptor")]
-pub struct DescriptorSetError(pub String);
+pub enum DescriptorSetError {
+    /// Not a list.
+    #[error(transparent)]
+    List(#[from] ValueListError),
+    /// Not a number of a descriptor.
+    #[error("`{0}` isn't the number of a descriptor, of 0 to 2147483647")]
+    Number(String),
+}
 
 /// A set of numbers, as `-e read=` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DescriptorSet {
-    listed: Vec<u32>,
+    listed: Vec<i32>,
     /// Whether all others are meant.
     negated: bool,
 }
 
 impl DescriptorSet {
-    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others, and
-    /// another for none of these.
+    /// Reads a set: numbers, as [`ValueList`] has them.
     ///
     /// # Errors
-    ///
-    /// If something isn't a number.
+    /// It is no list, or something isn't a number.
     pub fn parse(text: &str) -> Result<Self, DescriptorSetError> {
-        let set = text.trim_start_matches('!');
-        let negated = (text.len() - set.len()) % 2 == 1;
-        let mut numbers = Self {
-            listed: Vec::new(),
-            negated,
+        let list = ValueList::parse(text)?;
+        let number = |value: &&str| {
+            let number = value.parse().ok().filter(|number| *number >= 0);
+            number.ok_or_else(|| DescriptorSetError::Number((*value).to_owned()))
         };
-        for item in set.split(',') {
-            match item {
-                "all" => {
-                    return Ok(Self {
-                        listed: Vec::new(),
-                        negated: !negated,
-                    });
-                }
-                "none" => numbers.listed.clear(),
-                number => {
-                    let number = number
-                        .parse()
-                        .map_err(|_| DescriptorSetError(number.to_owned()))?;
-                    numbers.listed.push(number);
-                }
-            }
-        }
-        Ok(numbers)
+        Ok(Self {
+            listed: list.values.iter().map(number).collect::<Result<_, _>>()?,
+            negated: list.negated,
+        })
     }
 
     /// Whether it has no number.
@@ -55,7 +46,7 @@ impl DescriptorSet {
     /// Whether it has this one.
     pub fn contains(&self, number: u64) -> bool {
         // The kernel doesn't look at the upper half.
-        let number = u32::try_from(number as i32);
-        number.is_ok_and(|number| self.listed.contains(&number) != self.negated)
+        let number = number as i32;
+        number >= 0 && self.listed.contains(&number) != self.negated
     }
 }

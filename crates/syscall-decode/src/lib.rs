@@ -50,6 +50,7 @@ pub mod resolver;
 pub mod syscall_set;
 pub mod table;
 pub mod text;
+pub mod value_list;
 
 pub use abi::Abi;
 pub use event::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent};

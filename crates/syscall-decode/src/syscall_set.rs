@@ -3,10 +3,14 @@
 use regex::Regex;
 
 use crate::Abi;
+use crate::value_list::{ValueList, ValueListError};
 
 /// What is wrong with an expression that names calls.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SyscallSetError {
+    /// Not a list.
+    #[error(transparent)]
+    List(#[from] ValueListError),
     /// No call is named so.
     #[error("no call is named `{0}`; `?{0}` is for names that needn't exist")]
     UnknownCall(String),
@@ -19,6 +23,15 @@ pub enum SyscallSetError {
     /// Not a regular expression.
     #[error("`{0}` isn't a regular expression")]
     Regex(String),
+    /// A regular expression that fits no call's name.
+    #[error("no call has a name that `{0}` fits; `?{0}` is for expressions that needn't fit any")]
+    NoMatch(String),
+    /// A number that no call can have.
+    #[error("no call has the number {0}")]
+    Number(String),
+    /// Not a way of calling.
+    #[error("no way of calling is named `{0}`, as in `{1}`; there are @64, @32 and @x32")]
+    UnknownAbi(String, String),
 }
 
 /// A call that can be named.
@@ -127,22 +140,23 @@ impl SyscallSet {
         (ranges, self.others)
     }
 
-    /// Reads a set: names, numbers, `%class`es, `/regex`es, `all` or `none`, separated by commas; `?` before a name
-    /// that needn't exist; `@64` and `@32` for one way of calling; `!` before the whole for every other call.
+    /// Reads a set: names, numbers, `%class`es and `/regex`es, as [`ValueList`] has them; `?` before what needn't exist;
+    /// `@64` and `@32` for one way of calling.
     ///
     /// # Errors
     ///
     /// If something isn't known or isn't an expression.
     pub fn parse(text: &str, known: &[NamedSyscall<'_>]) -> Result<Self, SyscallSetError> {
-        let (text, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
+        let list = ValueList::parse(text)?;
         let mut calls = Self::none();
-        for item in text.split(',').filter(|item| !item.is_empty()) {
+        for item in list.values {
             calls = calls.union(&item_of(item, known)?);
         }
-        Ok(if negated { calls.complement() } else { calls })
+        Ok(if list.negated {
+            calls.complement()
+        } else {
+            calls
+        })
     }
 }
 
@@ -152,14 +166,9 @@ fn item_of(item: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, Syscall
         Some(rest) => (true, rest),
         None => (false, item),
     };
-    let (name, abis) = split_abi(item);
-    match name {
-        "all" if abis == ABIS => return Ok(SyscallSet::all()),
-        "none" => return Ok(SyscallSet::none()),
-        _ => {}
-    }
-    if let Ok(number) = name.parse::<u64>() {
-        return Ok(number_of(number, abis));
+    let (name, abis) = split_abi(item)?;
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number_of(name, abis);
     }
     let mut calls = SyscallSet::none();
     let chosen = chooser(name)?;
@@ -174,28 +183,33 @@ fn item_of(item: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, Syscall
         _ if found || optional || abis.is_empty() => Ok(calls),
         Chooser::Class(class) => Err(SyscallSetError::UnknownClass(format!("%{class}"))),
         Chooser::Name(name) => Err(SyscallSetError::UnknownCall(name.to_owned())),
-        Chooser::Regex(_) => Ok(calls),
+        Chooser::Regex(_) => Err(SyscallSetError::NoMatch(name.to_owned())),
     }
 }
 
 /// What comes before the way of calling, and which ways.
-fn split_abi(item: &str) -> (&str, &'static [Abi]) {
-    match item.rsplit_once('@') {
+fn split_abi(item: &str) -> Result<(&str, &'static [Abi]), SyscallSetError> {
+    let unknown = |abi: &str| SyscallSetError::UnknownAbi(abi.to_owned(), item.to_owned());
+    Ok(match item.rsplit_once('@') {
         Some((name, "64")) => (name, &[Abi::NATIVE]),
         Some((name, "32")) => (name, &[Abi::I386]),
         // No call is told of that way: it has no programs any longer.
         Some((name, "x32")) => (name, &[]),
-        _ => (item, &ABIS),
-    }
+        Some((_, abi)) => return Err(unknown(abi)),
+        None => (item, &ABIS),
+    })
 }
 
 /// A call by its number: it means the native one, and in the 32-bit way another; strace takes both.
-fn number_of(number: u64, abis: &[Abi]) -> SyscallSet {
+fn number_of(digits: &str, abis: &[Abi]) -> Result<SyscallSet, SyscallSetError> {
+    let number = digits.parse::<u64>().ok();
+    let number = number.filter(|number| *number < NUMBERS as u64);
+    let number = number.ok_or_else(|| SyscallSetError::Number(digits.to_owned()))?;
     let mut calls = SyscallSet::none();
     for abi in abis {
         calls.insert(*abi, number);
     }
-    calls
+    Ok(calls)
 }
 
 enum Chooser<'a> {
@@ -316,6 +330,23 @@ mod tests {
             SyscallSet::parse("/(", &known()),
             Err(SyscallSetError::Regex("(".to_owned()))
         );
+        let refused = |text| SyscallSet::parse(text, &known()).unwrap_err();
+        assert_eq!(refused("/x"), SyscallSetError::NoMatch("/x".to_owned()));
+        assert_eq!(names("?/x,read"), ["read@64"]);
+        for number in ["1024", "99999999999999999999999"] {
+            assert_eq!(refused(number), SyscallSetError::Number(number.to_owned()));
+        }
+        for text in ["read@16", "/^open@ohmy", "39@"] {
+            let refused = refused(text);
+            assert!(
+                matches!(refused, SyscallSetError::UnknownAbi(..)),
+                "{refused}"
+            );
+        }
+        for text in ["", "!", "read,all"] {
+            let refused = refused(text);
+            assert!(matches!(refused, SyscallSetError::List(_)), "{refused}");
+        }
     }
 
     proptest! {

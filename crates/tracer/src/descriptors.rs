@@ -30,6 +30,7 @@ use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
 use backsight_syscall_decode::table;
 use backsight_syscall_decode::table::PidKind;
+use backsight_syscall_decode::value_list::ValueList;
 use backsight_syscall_decode::{CapturePoint, SyscallRecord, TraceEvent};
 
 /// Which of what is known of descriptors is told.
@@ -69,43 +70,32 @@ impl DescriptorDetails {
         signalfd: true,
     };
 
-    /// Reads a set as `-e decode-fds=` names it: `path`, `socket`, `dev`, `pidfd`, `eventfd`, `signalfd`, `all` or `none`,
-    /// separated by commas; `!` before the whole for all others.
+    /// Reads a set as `-e decode-fds=` names it: `path`, `socket`, `dev`, `pidfd`, `eventfd` and `signalfd`, as [`ValueList`]
+    /// has them.
     ///
     /// # Errors
     ///
-    /// If something isn't known.
+    /// If it is no list or something isn't known.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (names, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
-        let mut aspects = Self::default();
-        for name in names.split(',') {
-            match name {
-                "path" => aspects.path = true,
-                "socket" => aspects.socket = true,
-                "dev" => aspects.device = true,
-                "pidfd" => aspects.pidfd = true,
-                "eventfd" => aspects.eventfd = true,
-                "signalfd" => aspects.signalfd = true,
-                "all" => aspects = Self::ALL,
-                "none" => aspects = Self::default(),
-                _ => return Err(ExpressionError::Aspect(name.to_owned())),
-            }
-        }
-        Ok(if negated {
-            Self {
-                path: !aspects.path,
-                socket: !aspects.socket,
-                device: !aspects.device,
-                pidfd: !aspects.pidfd,
-                eventfd: !aspects.eventfd,
-                signalfd: !aspects.signalfd,
-            }
+        let list = ValueList::parse(text)?;
+        let mut aspects = if list.negated {
+            Self::ALL
         } else {
-            aspects
-        })
+            Self::default()
+        };
+        for value in list.values {
+            let aspect = match value {
+                "path" => &mut aspects.path,
+                "socket" => &mut aspects.socket,
+                "dev" => &mut aspects.device,
+                "pidfd" => &mut aspects.pidfd,
+                "eventfd" => &mut aspects.eventfd,
+                "signalfd" => &mut aspects.signalfd,
+                _ => return Err(ExpressionError::Aspect(value.to_owned())),
+            };
+            *aspect = !list.negated;
+        }
+        Ok(aspects)
     }
 
     /// Whether nothing is told.

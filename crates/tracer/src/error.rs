@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use backsight_syscall_decode::descriptor_set::DescriptorSetError;
 use backsight_syscall_decode::syscall_set::SyscallSetError;
+use backsight_syscall_decode::value_list::ValueListError;
 
 /// Why nothing was traced, or no further.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +117,9 @@ pub enum ExpressionError {
     /// Not a set of calls.
     #[error(transparent)]
     Calls(#[from] SyscallSetError),
+    /// Not a list.
+    #[error(transparent)]
+    List(#[from] ValueListError),
     /// Not a set of descriptors.
     #[error(transparent)]
     Descriptors(#[from] DescriptorSetError),

@@ -2,6 +2,7 @@
 
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
 use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::value_list::ValueList;
 use backsight_syscall_decode::{Abi, table};
 
 use crate::descriptors::DescriptorDetails;
@@ -72,48 +73,27 @@ pub struct QuietSettings {
 impl QuietSettings {
     /// Reads a set as `-e quiet=` names it.
     fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (names, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
+        let list = ValueList::parse(text)?;
+        let mut quiet = Self {
+            attach: list.negated,
+            personality: list.negated,
+            exit: list.negated,
+            superseded: list.negated,
+            named: true,
         };
-        let mut quiet = Self::default();
-        for name in names.split(',') {
-            match name {
-                "attach" => quiet.attach = true,
-                "exit" | "exits" => quiet.exit = true,
-                "thread-execve" | "superseded" => quiet.superseded = true,
+        for value in list.values {
+            let note = match value {
+                "attach" => &mut quiet.attach,
+                "exit" | "exits" => &mut quiet.exit,
+                "thread-execve" | "superseded" => &mut quiet.superseded,
                 // Nothing is said of this here.
-                "path-resolution" | "path-resolve" => {}
-                "personality" => quiet.personality = true,
-                "all" => {
-                    quiet = Self {
-                        attach: true,
-                        personality: true,
-                        exit: true,
-                        superseded: true,
-                        named: true,
-                    };
-                }
-                "none" => quiet = Self::default(),
-                _ => {
-                    return Err(ExpressionError::Quiet(name.to_owned()));
-                }
-            }
+                "path-resolution" | "path-resolve" => continue,
+                "personality" => &mut quiet.personality,
+                _ => return Err(ExpressionError::Quiet(value.to_owned())),
+            };
+            *note = !list.negated;
         }
-        Ok(if negated {
-            Self {
-                attach: !quiet.attach,
-                personality: !quiet.personality,
-                exit: !quiet.exit,
-                superseded: !quiet.superseded,
-                named: true,
-            }
-        } else {
-            Self {
-                named: true,
-                ..quiet
-            }
-        })
+        Ok(quiet)
     }
 }
 
@@ -178,8 +158,7 @@ pub fn apply_expression(
                 Some(set) => (set, display.processes),
                 None => (value, PidDetails::default()),
             };
-            let details = PidDetails::parse(set);
-            let details = details.ok_or_else(|| ExpressionError::PidDetail(set.to_owned()))?;
+            let details = PidDetails::parse(set)?;
             display.processes = PidDetails {
                 name: details.name || before.name,
                 number: details.number || before.number,

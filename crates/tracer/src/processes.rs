@@ -11,7 +11,10 @@ use std::sync::LazyLock;
 
 use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::table::{self, PidKind};
+use backsight_syscall_decode::value_list::ValueList;
 use backsight_syscall_decode::{EventKind, SyscallOutcome, SyscallRecord, TraceEvent};
+
+use crate::error::ExpressionError;
 
 /// Which of what is known of processes is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,27 +26,26 @@ pub struct PidDetails {
 }
 
 impl PidDetails {
-    /// Reads a set as `-e decode-pids=` names it: `comm`, `pidns`, `all` or `none`, separated by commas; `!` before the
-    /// whole for all others. Nothing if something isn't known.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (names, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
+    /// Reads a set as `-e decode-pids=` names it: `comm` and `pidns`, as [`ValueList`] has them.
+    ///
+    /// # Errors
+    ///
+    /// If it is no list or something isn't known.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let list = ValueList::parse(text)?;
+        let mut told = Self {
+            name: list.negated,
+            number: list.negated,
         };
-        let mut told = Self::default();
-        for name in names.split(',') {
-            match name {
-                "comm" => told.name = true,
-                "pidns" => told.number = true,
-                "all" => (told.name, told.number) = (true, true),
-                "none" => told = Self::default(),
-                _ => return None,
-            }
+        for value in list.values {
+            let detail = match value {
+                "comm" => &mut told.name,
+                "pidns" => &mut told.number,
+                _ => return Err(ExpressionError::PidDetail(value.to_owned())),
+            };
+            *detail = !list.negated;
         }
-        Some(Self {
-            name: told.name != negated,
-            number: told.number != negated,
-        })
+        Ok(told)
     }
 
     /// Whether nothing is told.
@@ -383,11 +385,12 @@ mod tests {
 
     #[test]
     fn sets_name_what_is_told() {
-        let told = |name, number| Some(PidDetails { name, number });
+        let told = |name, number| Ok(PidDetails { name, number });
         assert_eq!(PidDetails::parse("comm"), told(true, false));
         assert_eq!(PidDetails::parse("!comm"), told(false, true));
         assert_eq!(PidDetails::parse("pidns,comm"), told(true, true));
         assert_eq!(PidDetails::parse("none"), told(false, false));
-        assert_eq!(PidDetails::parse("x"), None);
+        let unknown = Err(ExpressionError::PidDetail("x".to_owned()));
+        assert_eq!(PidDetails::parse("comm,x"), unknown);
     }
 }

@@ -1,7 +1,5 @@
 //! The trace that the options ask for: which calls, of which command, with what of their memory.
 
-use std::ffi::OsString;
-
 use backsight_syscall_decode::memory::CaptureLimits;
 use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_tracer::command::{TracedCommand, UserRights};
@@ -138,8 +136,7 @@ impl TraceArgs {
         };
         let mut command = TracedCommand::new(program, arguments);
         // A command that reads what is written has the standard streams of this process.
-        let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
-        if !self.output.as_ref().is_some_and(piped) {
+        if !self.is_piped() {
             command.leave_standard_streams();
         }
         for variable in &self.environment {

@@ -89,8 +89,12 @@ impl TraceArgs {
             "--perfetto lists events for a viewer, which shows no summary; leave out --perfetto, or what asks for the summary"
         );
         miette::ensure!(
-            !(self.each() && self.output.is_some() && summary.is_asked_for()),
+            !(self.each() && summary.is_asked_for()),
             "-ff writes a file for each thread, and a summary is one of all; leave out -ff (-f follows without), or what asks for the summary"
+        );
+        miette::ensure!(
+            !(self.each() && self.is_piped()),
+            "-ff writes a file for each thread, and one command can't read them all; name a file behind -o, or leave out -ff (-f follows without)"
         );
         let live = self.replay.is_none();
         let distributions = summary.shows_distributions()?;

@@ -19,7 +19,8 @@ pub(super) struct FormatOptions {
         short = 's',
         long = "string-limit",
         value_name = "BYTES",
-        default_value_t = 32
+        default_value = "32",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(..1 << 30)
     )]
     pub strings: usize,
     /// Structures in full
@@ -54,7 +55,13 @@ pub(super) struct FormatOptions {
     )]
     pub const_print_style: String,
     /// The column at which results stand
-    #[arg(short = 'a', long, value_name = "COLUMN", default_value_t = 40)]
+    #[arg(
+        short = 'a',
+        long,
+        value_name = "COLUMN",
+        default_value = "40",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(..1 << 31)
+    )]
     pub columns: usize,
     /// Paths beside descriptors; twice: addresses of sockets, numbers of devices and processes too
     #[arg(short = 'y', action = clap::ArgAction::Count)]

@@ -84,6 +84,10 @@ impl SummaryOptions {
             self.is_asked_for() || !self.summary_wall_clock,
             "-w, --summary-wall-clock: it is of summaries; ask for one with -c or -C"
         );
+        miette::ensure!(
+            self.is_asked_for() || self.summary_columns.is_none(),
+            "-U, --summary-columns: they are a summary's; ask for one with -c or -C"
+        );
         Ok(())
     }
 

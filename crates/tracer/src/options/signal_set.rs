@@ -2,6 +2,7 @@
 
 use std::str::FromStr as _;
 
+use backsight_syscall_decode::value_list::ValueList;
 use nix::sys::signal::Signal;
 
 use crate::error::ExpressionError;
@@ -24,26 +25,18 @@ impl SignalSet {
         (1..=LAST).contains(&number) && self.0 >> (number - 1) & 1 == 1
     }
 
-    /// Reads a set: names with or without `SIG`, numbers, `all` or `none`, separated by commas; `!` before the whole for
-    /// every other signal.
+    /// Reads a set: names with or without `SIG`, and numbers, as [`ValueList`] has them.
     ///
     /// # Errors
     ///
-    /// If a signal isn't known.
+    /// If it is no list or a signal isn't known.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (text, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
+        let list = ValueList::parse(text)?;
         let mut set = 0;
-        for item in text.split(',').filter(|item| !item.is_empty()) {
-            set |= match item {
-                "all" => u64::MAX,
-                "none" => 0,
-                name => 1 << (number_of(name)? - 1),
-            };
+        for name in list.values {
+            set |= 1 << (number_of(name)? - 1);
         }
-        Ok(Self(if negated { !set } else { set }))
+        Ok(Self(if list.negated { !set } else { set }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sets of call statuses (`-e status=`).
 
+use backsight_syscall_decode::value_list::ValueList;
 use backsight_syscall_decode::{SyscallOutcome, SyscallRecord};
 
 use crate::error::ExpressionError;
@@ -63,26 +64,24 @@ impl StatusSet {
         self.0 >> (status as u8) & 1 == 1
     }
 
-    /// Reads a set: names, `all` or `none`, separated by commas; `!` before the whole for every other status.
+    /// Reads a set: names, as [`ValueList`] has them.
     ///
     /// # Errors
     ///
-    /// If a status isn't known.
+    /// If it is no list or a status isn't known.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (text, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
+        let list = ValueList::parse(text)?;
         let mut set = 0;
-        for item in text.split(',').filter(|item| !item.is_empty()) {
-            set |= match (item, NAMES.iter().find(|(name, _)| *name == item)) {
-                ("all", _) => Self::all().0,
-                ("none", _) => 0,
-                (_, Some((_, status))) => Self::only(*status).0,
-                _ => return Err(ExpressionError::Status(item.to_owned())),
-            };
+        for value in list.values {
+            let named = NAMES.iter().find(|(name, _)| *name == value);
+            let (_, status) = named.ok_or_else(|| ExpressionError::Status(value.to_owned()))?;
+            set |= Self::only(*status).0;
         }
-        Ok(Self(if negated { Self::all().0 & !set } else { set }))
+        Ok(Self(if list.negated {
+            Self::all().0 & !set
+        } else {
+            set
+        }))
     }
 }
 

@@ -70,21 +70,17 @@ options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownH
 
 /// The program as a release is: without what only a debugger reads, and with the agent for machines like this one in it.
 pub fn release() -> PathBuf {
-    let agent = agent();
+    let (whole, agent) = (Path::new(env!("CARGO_BIN_EXE_backsight")), agent());
     let machine = std::env::consts::ARCH;
-    made_of(
-        &[Path::new(env!("CARGO_BIN_EXE_backsight")), &agent],
-        "backsight-release",
-        |release, of| {
-            let agents = tempfile::tempdir().unwrap();
-            let named = agents.path().join(format!("backsight-agent-{machine}"));
-            symlink(of[1], named).unwrap();
-            strip(of[0], release);
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
-            let added = Command::new(script).args([release, agents.path()]).status();
-            assert!(added.unwrap().success());
-        },
-    )
+    made_of(&[whole, &agent], "backsight-release", |release| {
+        let agents = tempfile::tempdir().unwrap();
+        let named = agents.path().join(format!("backsight-agent-{machine}"));
+        symlink(&agent, named).unwrap();
+        strip(whole, release);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/add-agents");
+        let added = Command::new(script).args([release, agents.path()]).status();
+        assert!(added.unwrap().success());
+    })
 }
 
 /// The agent as a release has it: it is sent to the machine.
@@ -94,8 +90,8 @@ pub fn agent() -> PathBuf {
         whole.exists(),
         "it is built with the package backsight-agent-program"
     );
-    made_of(&[&whole], "backsight-agent-release", |agent, of| {
-        strip(of[0], agent);
+    made_of(&[&whole], "backsight-agent-release", |agent| {
+        strip(&whole, agent);
     })
 }
 
@@ -124,7 +120,7 @@ fn strip(whole: &Path, to: &Path) {
 }
 
 /// A file that is made of others, if it isn't there or one of them is newer.
-fn made_of(of: &[&Path], name: &str, make: impl FnOnce(&Path, &[&Path])) -> PathBuf {
+fn made_of(of: &[&Path], name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join(name);
     let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
@@ -133,7 +129,7 @@ fn made_of(of: &[&Path], name: &str, make: impl FnOnce(&Path, &[&Path])) -> Path
     alone.lock().unwrap();
     if of.iter().any(|it| changed(&file) < changed(it)) {
         let new = folder.join(format!("{name}.new"));
-        make(&new, of);
+        make(&new);
         fs::rename(new, &file).unwrap();
     }
     file

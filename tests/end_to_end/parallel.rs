@@ -22,14 +22,7 @@ esac
 /// The place of [`bisecting`](crate::bisecting) with two hosts of this kind, each a testbed.
 fn two_machines(kind: &str) -> Place {
     let place = place();
-    let hosts = ["fast", "slow"].map(|name| (name, place.host(name)));
-    let mut lab = format!("name = \"{}\"\n", place.name);
-    for (testbed, host) in &hosts {
-        lab.push_str(&format!(
-            "[host.{host}]\nkind = \"{kind}\"\n[testbed.{testbed}]\ntester = \"{host}\"\n"
-        ));
-    }
-    place.write("lab.toml", lab);
+    place.lab_of_testbeds(kind, ["fast", "slow"]);
     place.script("shifted", SHIFTED);
     place.benchmark(
         "work",

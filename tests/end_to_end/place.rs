@@ -106,6 +106,18 @@ impl Place {
         format!("{role}-{}", self.name)
     }
 
+    /// Writes a lab of testbeds that have one host each, [`Place::host`] of their names.
+    pub fn lab_of_testbeds(&self, kind: &str, testbeds: [&str; 2]) {
+        let mut lab = format!("name = \"{}\"\n", self.name);
+        for testbed in testbeds {
+            let host = self.host(testbed);
+            lab.push_str(&format!(
+                "[host.{host}]\nkind = \"{kind}\"\n[testbed.{testbed}]\ntester = \"{host}\"\n"
+            ));
+        }
+        self.write("lab.toml", lab);
+    }
+
     pub fn path(&self, file: &str) -> PathBuf {
         self.folder.path().join(file)
     }

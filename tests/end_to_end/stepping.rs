@@ -429,14 +429,7 @@ fn a_build_that_is_killed_is_made_again_from_the_beginning() {
 
 /// Makes two testbeds of one namespace each: `one` and `two`.
 pub fn two_testbeds(place: &Place) {
-    let mut lab = format!("name = \"{}\"\n", place.name);
-    for testbed in ["one", "two"] {
-        let host = place.host(testbed);
-        lab.push_str(&format!(
-            "[host.{host}]\nkind = \"netns\"\n[testbed.{testbed}]\ntester = \"{host}\"\n"
-        ));
-    }
-    place.write("lab.toml", lab);
+    place.lab_of_testbeds("netns", ["one", "two"]);
     place.ends(&["lab", "up"]).assert_code(0);
 }
 

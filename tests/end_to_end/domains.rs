@@ -285,6 +285,7 @@ fn a_domain_is_set_back_and_left_as_it_was_found_whether_its_guest_is_well_full_
 }
 
 #[test]
+#[ignore = "two minutes: `make images`"]
 fn a_domain_that_can_not_go_back_is_not_measured_on() {
     let Some(mut libvirt) = Libvirt::new() else {
         return;

@@ -103,6 +103,7 @@ fn provisioned(made_of: &str) -> Option<Place> {
 }
 
 #[test]
+#[ignore = "four minutes: `make images`"]
 fn a_recipe_becomes_a_machine_that_is_made_once_and_is_clean_before_each_trial() {
     let Some(place) = provisioned("restore = \"trial\"") else {
         return;

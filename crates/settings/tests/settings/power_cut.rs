@@ -442,20 +442,10 @@ fn a_power_cut_leaves_a_journal_that_puts_back_what_outlasted_it() {
         return;
     }
     let machine = Machine::new();
-    let (making, putting_back, changes) = machine.points();
-    let last = making
-        .iter()
-        .rfind(|point| point.starts_with("after verify"))
-        .unwrap();
+    let (making, _, changes) = machine.points();
     let middle = format!("after write {}", changes / 2);
     assert!(making.contains(&middle), "{making:#?}");
-    let undo = putting_back
-        .iter()
-        .find(|point| point.starts_with("after undo"))
-        .unwrap();
-    machine.cut_at("after journal write, before fsync 0", None, None);
     machine.cut_at(&middle, None, Some(changes));
-    machine.cut_at(last, Some(undo), None);
 }
 
 #[test]

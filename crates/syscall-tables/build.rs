@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo::rerun-if-changed=data");
     println!("cargo::rerun-if-changed=classes.tsv");
+    println!("cargo::rerun-if-changed=error_texts.tsv");
     println!("cargo::rerun-if-changed=manual_names.tsv");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to build"));
     let made = [
@@ -16,6 +17,7 @@ fn main() {
         ("data/sets.tsv", sets),
         ("data/syscalls.tsv", syscalls),
         ("classes.tsv", classes),
+        ("error_texts.tsv", error_texts),
         ("manual_names.tsv", classes),
     ];
     for (file, make) in made {
@@ -48,6 +50,18 @@ fn requests(text: &str) -> Result<String, String> {
             return Err(line.into());
         };
         let _ = writeln!(code, "({number}, {names:?}),");
+    }
+    Ok(code + "]\n")
+}
+
+/// A line an error: its name and its text.
+fn error_texts(text: &str) -> Result<String, String> {
+    let mut code = String::from("&[\n");
+    for (line, fields) in rows(text) {
+        let &[name, text] = fields.as_slice() else {
+            return Err(line.into());
+        };
+        let _ = writeln!(code, "({name:?}, {text:?}),");
     }
     Ok(code + "]\n")
 }

@@ -1,14 +1,13 @@
-//! Names of the kernel's errors, with the C library's texts.
+//! Names of the kernel's errors, with the texts of the GNU C library.
 
-use std::io;
 use std::sync::LazyLock;
 
+use backsight_syscall_tables::error_text;
 use backsight_syscall_tables::sets::{ERRORS, KERNEL_ERRORS, RESTARTS};
 
 /// Name and text by number; nothing for numbers that no error has.
 pub fn error_by_number(number: i64) -> Option<(&'static str, &'static str)> {
-    let (name, text) = BY_NUMBER.get(usize::try_from(number).ok()?)?.as_ref()?;
-    Some((name, text))
+    *BY_NUMBER.get(usize::try_from(number).ok()?)?
 }
 
 /// Errors that a program never sees: the kernel starts the call anew.
@@ -29,31 +28,28 @@ pub fn kernel_error_by_number(number: i64) -> Option<&'static str> {
     RESTARTS.name(number).or_else(|| KERNEL_ERRORS.name(number))
 }
 
-static BY_NUMBER: LazyLock<Vec<Option<(&str, String)>>> = LazyLock::new(|| {
+/// Built once: errors are shown often.
+static BY_NUMBER: LazyLock<Vec<Option<(&str, &str)>>> = LazyLock::new(|| {
     let last = ERRORS.list.iter().map(|(_, number)| *number).max();
     let numbers = 0..=last.unwrap_or(0);
-    let by_number = numbers.map(|number| Some((ERRORS.name(number)?, text_of_c_library(number))));
-    by_number.collect()
+    let named = |number| {
+        let name = ERRORS.name(number)?;
+        Some((name, error_text(name)?))
+    };
+    numbers.map(named).collect()
 });
-
-fn text_of_c_library(number: u64) -> String {
-    let number = i32::try_from(number).unwrap_or(i32::MAX);
-    let text = io::Error::from_raw_os_error(number).to_string();
-    // The standard library writes the number behind the text.
-    match text.strip_suffix(&format!(" (os error {number})")) {
-        Some(text) => text.to_owned(),
-        None => text,
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn errors_have_the_c_library_s_texts_and_numbers_without_an_error_have_none() {
+    fn errors_have_the_gnu_c_library_s_texts_and_numbers_without_an_error_have_none() {
         let missing = ("ENOENT", "No such file or directory");
         assert_eq!(error_by_number(2), Some(missing));
+        // Whichever library this is built with: musl says `Not a tty`.
+        let no_terminal = ("ENOTTY", "Inappropriate ioctl for device");
+        assert_eq!(error_by_number(25), Some(no_terminal));
         let last = ("EHWPOISON", "Memory page has hardware error");
         assert_eq!(error_by_number(133), Some(last));
         for number in [-1, 0, 41, 134, 512, i64::MAX] {

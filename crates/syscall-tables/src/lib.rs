@@ -2,8 +2,8 @@
 //!
 //! The tables are data files (`data/`), which `cargo xtask syscall-tables` makes from pinned kernel headers
 //! (`sources.toml`), a selection of names (`selection.toml`), names that those headers lack (`carried.tsv`), and the arguments of
-//! calls (`signatures.tsv`); which calls are of which class is a table of its own (`classes.tsv`). They are constants of the
-//! program: nothing is parsed when it starts.
+//! calls (`signatures.tsv`); which calls are of which class, and what errors are said to be, are tables of their own
+//! (`classes.tsv`, `error_texts.tsv`). They are constants of the program: nothing is parsed when it starts.
 //!
 //! What a number means to a call, and how it is shown, is the decoder's business.
 //!
@@ -78,6 +78,15 @@ pub static CLASSES: &[(&str, &[&str])] = include!(concat!(env!("OUT_DIR"), "/cla
 pub static MANUAL_NAMES: &[(&str, &[&str])] =
     include!(concat!(env!("OUT_DIR"), "/manual_names.rs"));
 
+/// Texts of the kernel's errors, by name, in the order of their names.
+static ERROR_TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/error_texts.rs"));
+
+/// What an error of the kernel is said to be, as the GNU C library says it.
+pub fn error_text(name: &str) -> Option<&'static str> {
+    let place = ERROR_TEXTS.binary_search_by_key(&name, |(name, _)| name);
+    place.ok().map(|at| ERROR_TEXTS[at].1)
+}
+
 /// The names that a call's arguments have in its manual page, where they aren't the kernel's.
 pub fn manual_names(call: &str) -> Option<&'static [&'static str]> {
     let place = MANUAL_NAMES.binary_search_by_key(&call, |(name, _)| name);
@@ -103,6 +112,16 @@ mod tests {
         assert!(MANUAL_NAMES.is_sorted_by(|one, other| one.0 < other.0));
         assert_eq!(manual_names("kill"), Some(&["pid", "signum"][..]));
         assert_eq!(manual_names("close"), None);
+    }
+
+    #[test]
+    fn every_error_has_a_text_that_is_found_by_its_name() {
+        assert!(ERROR_TEXTS.is_sorted_by(|one, other| one.0 < other.0));
+        for (name, _) in sets::ERRORS.list {
+            assert!(error_text(name).is_some(), "{name}");
+        }
+        assert_eq!(error_text("ENOTTY"), Some("Inappropriate ioctl for device"));
+        assert_eq!(error_text("ENOTHING"), None);
     }
 
     #[test]

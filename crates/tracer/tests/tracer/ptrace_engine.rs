@@ -24,7 +24,8 @@ use backsight_syscall_decode::table::find_syscall;
 
 use crate::{
     in_time::{LONG, in_time},
-    programs::{is_strace_missing, program},
+    programs::program,
+    text::is_strace_missing,
 };
 
 /// Everything of a command and its children.

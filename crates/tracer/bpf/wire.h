@@ -189,8 +189,7 @@ struct thread {
 	u16 within;
 	u64 away;   /* since when no processor works for it */
 	struct call call;
-	/* Nothing but a piece that begins in the room is beyond it, as far as the verifier knows. */
-	u8 bytes[ROOM + SHORT];
+	u8 bytes[ROOM];
 };
 
 #endif

@@ -35,20 +35,26 @@ until_there() {
 }
 "#;
 
-/// What was told, and when.
-#[derive(Clone, Default)]
-struct RecordedEvents(Arc<Mutex<Vec<(Timestamp, Event)>>>);
+/// What was told, and when; scripts can wait for `told-VERSION`, which is there once it was told that the version is built.
+#[derive(Clone)]
+struct RecordedEvents {
+    events: Arc<Mutex<Vec<(Timestamp, Event)>>>,
+    folder: PathBuf,
+}
 
 impl Listener for RecordedEvents {
     fn on_event(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
-        let mut all = self.0.lock().unwrap();
+        let mut all = self.events.lock().unwrap();
         all.push((Timestamp::now(), event.clone()));
+        if let Event::BuildFinished { version, .. } = event {
+            fs::write(self.folder.join(format!("told-{version}")), "").unwrap();
+        }
     }
 }
 
 impl RecordedEvents {
     fn all(&self) -> Vec<(Timestamp, Event)> {
-        self.0.lock().unwrap().clone()
+        self.events.lock().unwrap().clone()
     }
 
     /// The versions that were built ahead, and those that weren't, in the order of their beginning.
@@ -174,7 +180,11 @@ impl World {
 
     /// Measures the versions from the first to the last until that ends, with nothing seen before.
     async fn run_study_loop(&self, builds_ahead: bool) -> (Progress<StepVerdict>, RecordedEvents) {
-        let (events, heard) = (Events::default(), RecordedEvents::default());
+        let events = Events::default();
+        let heard = RecordedEvents {
+            events: Arc::default(),
+            folder: self.folder.path().to_owned(),
+        };
         events.listen(heard.clone());
         let started = Conductor::start(self.reach(), self.arrangement.clone(), events.clone());
         let conductor = started.await.unwrap();
@@ -280,11 +290,12 @@ fn trials(heard: &RecordedEvents) -> Vec<(Timestamp, Timestamp)> {
     trials
 }
 
-/// The build that each version will need is made while the one before it is measured: neither ends without the other.
+/// The build that each version will need is made while the one before it is measured: neither ends without the other. That one is built is told while
+/// the trial that runs waits for it.
 const HAND_IN_HAND: (&str, &str) = (
     ": > begun-$1; case $1 in v2) until_there trial-v1;; v3) until_there trial-v2; false;; esac; \
      status=$?; : > built-$1; exit $status",
-    ": > trial-$1; case $1 in v1) until_there built-v2;; v2) until_there built-v3;; esac; echo 1",
+    ": > trial-$1; case $1 in v1) until_there told-v2;; v2) until_there built-v3;; esac; echo 1",
 );
 
 #[tokio::test]

@@ -508,7 +508,7 @@ fn what_is_said_beside_calls_is_said_as_asked() {
         ("read=x", "isn't the number of a descriptor"),
         ("raw=nothing-of-this-name", "no call is named"),
         ("trace=", "names nothing"),
-        ("abbrev=all,none", "says everything by itself"),
+        ("abbrev=all,none", "a part of `all,none`"),
         (
             "verbose=/nothing",
             "no call has a name that `/nothing` fits",

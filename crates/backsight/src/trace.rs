@@ -20,7 +20,7 @@ use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::output::{
-    OutputTarget, TraceOutput, attachment_note, stranger_note, tampering_failure,
+    OutputTarget, TraceOutput, attachment_note, reading_command, stranger_note, tampering_failure,
 };
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
 use backsight_tracer::recording::wall_clock_offset;
@@ -416,8 +416,7 @@ impl TraceArgs {
 
     /// Whether a command reads what is written.
     fn is_piped(&self) -> bool {
-        let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
-        self.output.as_ref().is_some_and(piped)
+        self.output.as_deref().and_then(reading_command).is_some()
     }
 
     /// How often it is asked that children are traced too; what is traced by where it runs always has several processes.

@@ -30,8 +30,13 @@ pub enum SyscallSetError {
     #[error("no call has the number {0}")]
     Number(String),
     /// Not a way of calling.
-    #[error("no way of calling is named `{0}`, as in `{1}`; there are @64, @32 and @x32")]
-    UnknownAbi(String, String),
+    #[error("no way of calling is named `{abi}`, as in `{item}`; there are @64, @32 and @x32")]
+    UnknownAbi {
+        /// What stood behind `@`.
+        abi: String,
+        /// With what it stood behind.
+        item: String,
+    },
 }
 
 /// A call that can be named.
@@ -119,7 +124,7 @@ impl SyscallSet {
     }
 
     /// Every call that isn't in it.
-    fn complement(mut self) -> Self {
+    pub fn complement(mut self) -> Self {
         for word in self.listed.iter_mut().flatten() {
             *word = !*word;
         }
@@ -189,13 +194,17 @@ fn item_of(item: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, Syscall
 
 /// What comes before the way of calling, and which ways.
 fn split_abi(item: &str) -> Result<(&str, &'static [Abi]), SyscallSetError> {
-    let unknown = |abi: &str| SyscallSetError::UnknownAbi(abi.to_owned(), item.to_owned());
     Ok(match item.rsplit_once('@') {
         Some((name, "64")) => (name, &[Abi::NATIVE]),
         Some((name, "32")) => (name, &[Abi::I386]),
         // No call is told of that way: it has no programs any longer.
         Some((name, "x32")) => (name, &[]),
-        Some((_, abi)) => return Err(unknown(abi)),
+        Some((_, abi)) => {
+            return Err(SyscallSetError::UnknownAbi {
+                abi: abi.to_owned(),
+                item: item.to_owned(),
+            });
+        }
         None => (item, &ABIS),
     })
 }
@@ -339,7 +348,7 @@ mod tests {
         for text in ["read@16", "/^open@ohmy", "39@"] {
             let refused = refused(text);
             assert!(
-                matches!(refused, SyscallSetError::UnknownAbi(..)),
+                matches!(refused, SyscallSetError::UnknownAbi { .. }),
                 "{refused}"
             );
         }

@@ -97,14 +97,6 @@ impl QuietSettings {
     }
 }
 
-/// Every call that isn't in a set.
-fn others(set: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, ExpressionError> {
-    Ok(match set.strip_prefix('!') {
-        Some(rest) => SyscallSet::parse(rest, known)?,
-        None => SyscallSet::parse(&format!("!{set}"), known)?,
-    })
-}
-
 /// Does what an expression of `-e` says.
 ///
 /// # Errors
@@ -136,8 +128,8 @@ pub fn apply_expression(
             };
             options.injections.push(injection.map_err(invalid)?);
         }
-        "abbrev" | "a" => display.full = others(value, known)?,
-        "verbose" | "v" => display.opaque = others(value, known)?,
+        "abbrev" | "a" => display.full = SyscallSet::parse(value, known)?.complement(),
+        "verbose" | "v" => display.opaque = SyscallSet::parse(value, known)?.complement(),
         "raw" | "x" => display.raw = SyscallSet::parse(value, known)?,
         "read" | "reads" | "r" => display.reads = DescriptorSet::parse(value)?,
         "write" | "writes" | "w" => display.writes = DescriptorSet::parse(value)?,

@@ -10,10 +10,10 @@ use backsight_syscall_decode::{EventKind, TraceEvent, table};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{
     collections::HashMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{self, BufWriter, IsTerminal as _, Write},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
     process::{self, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
@@ -83,6 +83,14 @@ impl BufferedOutput {
     }
 }
 
+/// The command that reads what is written, where an output names one and no file: `|sort`, or `!sort`.
+pub fn reading_command(output: &OsStr) -> Option<&[u8]> {
+    match output.as_bytes() {
+        [b'|' | b'!', command @ ..] => Some(command),
+        _ => None,
+    }
+}
+
 fn held(place: &Mutex<BufferedOutput>) -> MutexGuard<'_, BufferedOutput> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,7 +106,6 @@ impl TraceOutput {
         interrupt: Option<&Arc<Interrupt>>,
         shown: EventView,
     ) -> Result<Self, OutputError> {
-        use std::os::unix::ffi::OsStrExt as _;
         let (mut at_once, mut reader) = (false, None);
         let replayed = interrupt.is_none();
         let to_standard_error = into.file.is_none() && !replayed;
@@ -110,18 +117,18 @@ impl TraceOutput {
                 OutputSink::One(Box::new(io::stderr()))
             }
             None => gathered(io::stderr()),
-            Some(file) => match file.as_bytes() {
-                [b'|' | b'!', command @ ..] => {
+            Some(file) => match reading_command(&file) {
+                Some(command) => {
                     let (place, read) = piped(command).map_err(OutputError::Unstarted)?;
                     reader = Some(read);
                     place
                 }
-                _ if each => OutputSink::Each {
+                None if each => OutputSink::Each {
                     path: PathBuf::from(file),
                     append,
                     files: HashMap::new(),
                 },
-                _ => {
+                None => {
                     let path = PathBuf::from(file);
                     match created(&path, append) {
                         Ok(made) => OutputSink::One(Box::new(made)),
@@ -346,9 +353,8 @@ pub fn stranger_note(event: &TraceEvent, quiet_attach: bool, quiet_exit: bool) -
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
 /// children at once.
 fn piped(command: &[u8]) -> io::Result<(OutputSink, JoinHandle<io::Result<process::ExitStatus>>)> {
-    use std::os::unix::ffi::OsStrExt as _;
     let (input, output) = io::pipe()?;
-    let command = std::ffi::OsStr::from_bytes(command).to_owned();
+    let command = OsStr::from_bytes(command).to_owned();
     let reader = std::thread::Builder::new()
         .name("reader".to_owned())
         .spawn(move || {

@@ -138,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_filter_stops_at_just_the_calls_of_the_set(
-            numbers in proptest::collection::vec((any::<bool>(), 0_u64..1024), 1..80),
+            numbers in proptest::collection::vec((any::<bool>(), 0_u64..1024), 0..80),
             negated in any::<bool>(),
             options in 0_u32..1100,
         ) {
@@ -146,8 +146,12 @@ mod tests {
                 .iter()
                 .map(|(narrow, number)| format!("{number}@{}", if *narrow { 32 } else { 64 }))
                 .collect();
+            let text = match text.as_slice() {
+                [] => "none".to_owned(),
+                numbers => numbers.join(","),
+            };
             let sign = if negated { "!" } else { "" };
-            let calls = SyscallSet::parse(&format!("{sign}{}", text.join(",")), &[]).unwrap();
+            let calls = SyscallSet::parse(&format!("{sign}{text}"), &[]).unwrap();
             let filter = SeccompFilter::new(&calls);
             for (abi, architecture) in ARCHITECTURES.into_iter().filter(|(abi, _)| possible(*abi)) {
                 let stops = decide(&filter, architecture, options) == STOP;

@@ -248,12 +248,12 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 struct walk {
 	struct thread *thread;
 	u64 array;
-	u64 count;
 	u64 rest;
+	u32 count;
 	u32 most;
-	u32 when;
-	u32 several; /* messages that have their lengths behind them */
-	int failed;  /* something couldn't be read */
+	u16 when;
+	u8 several; /* messages that have their lengths behind them */
+	s8 failed;  /* something couldn't be read */
 };
 
 /* Loops end with 1, as the helper has it. */
@@ -560,9 +560,8 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 			walk.rest = value;
 		} else {
 			walk.several = 1;
-			walk.count = when == LEFT ? value : (u32)thread->call.arguments[2];
-			if (walk.count > elements)
-				walk.count = elements;
+			count = when == LEFT ? value : (u32)thread->call.arguments[2];
+			walk.count = count > elements ? elements : count;
 		}
 		loop(MESSAGES_MOST, put_one_message, &walk, 0);
 		return walk.failed;
@@ -672,9 +671,9 @@ inline_always struct file *file_of(struct task_struct *task, u32 descriptor)
 #include "paths.h"
 
 /* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
-inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
+not_inline u32 netlink_of(u32 descriptor)
 {
-	struct file *file = file_of(task, descriptor);
+	struct file *file = file_of(current_task(), descriptor);
 	struct inode *inode = 0;
 	struct socket *socket = 0;
 	struct sock *sock = 0;
@@ -842,7 +841,7 @@ section("raw_tp/sys_enter") int enter(u64 *context)
 			call->arguments[0] = regs->sp;
 	}
 	if (!counting && flags & PLAN_SOCKET)
-		call->head.flags = netlink_of(task, call->arguments[0]);
+		call->head.flags = netlink_of(call->arguments[0]);
 	if (!counting && flags & PLAN_ENTERS) {
 		struct steps steps = { .thread = thread, .abi = abi, .row = row, .when = ENTERED, .among = ~0u };
 
@@ -947,7 +946,7 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 		if (!(flags & PLAN_CHOSEN) || (scope != SCOPE_HELD && flags & PLAN_FORKS && !value))
 			state = OUTSIDE;
 		if (!counting && flags & PLAN_SOCKET)
-			call->head.flags |= netlink_of(task, call->arguments[0]);
+			call->head.flags |= netlink_of(call->arguments[0]);
 	} else if (state != INSIDE) {
 		if (state == NEWBORN)
 			thread->state = OUTSIDE;

@@ -10,6 +10,7 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+typedef signed char s8;
 typedef long long s64;
 
 #define inline_always static inline __attribute__((always_inline))
@@ -179,5 +180,9 @@ struct pt_regs {
 
 /* Keeps the compiler from undoing a bound that the verifier must see. */
 #define bounded(value) __asm__ volatile("" : "+r"(value))
+
+/* The same, with the bound in the value itself: some bits of it. Before Linux 6.3 the verifier forgets what a value was compared with
+ * when it is on the stack and not in a register. */
+#define masked(value, bits) __asm__ volatile("%0 &= %1" : "+r"(value) : "i"(bits))
 
 #endif

@@ -31,6 +31,8 @@ inline_always int put_path_name(struct path_walk *walk)
 	bounded(used);
 	if (size > 255 || used > ROOM - 256)
 		return -1;
+	masked(size, 255);
+	masked(used, ROOM - 1);
 	thread->bytes[used] = size;
 	if (read_kernel(&thread->bytes[used + 1], size, name))
 		return -1;

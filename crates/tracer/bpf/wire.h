@@ -189,7 +189,8 @@ struct thread {
 	u16 within;
 	u64 away;   /* since when no processor works for it */
 	struct call call;
-	u8 bytes[ROOM];
+	/* Nothing but a piece that begins in the room is beyond it, as far as the verifier knows. */
+	u8 bytes[ROOM + SHORT];
 };
 
 #endif

@@ -69,7 +69,8 @@ fn name(name: &str) -> [u8; 16] {
 
 /// Gives the kernel the types of programs and maps.
 pub fn load_types(types: &[u8]) -> io::Result<OwnedFd> {
-    #[repr(C)]
+    // Without bytes behind the last field: Linux before 6.4 refuses what it doesn't know there, unless it is zero.
+    #[repr(C, packed(4))]
     struct Request {
         types: u64,
         log: u64,

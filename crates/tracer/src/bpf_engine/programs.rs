@@ -350,6 +350,10 @@ fn maps(
             "ring" => map.set_max_entries(options.ring),
             "larges" if !counting => map.set_max_entries(processors),
             "counts" if counting => map.set_max_entries(processors),
+            // As much is read and written as the map says.
+            "threads" if map.value_size() as usize != records::STORAGE => {
+                return Err(BpfEngineError::Object { what: "threads" });
+            }
             _ => {}
         }
         let made = made(&name, &map, types).map_err(failed("maps"))?;

@@ -36,8 +36,8 @@ const CALL: usize = HEAD + 24 + 48 + 8;
 const PIECE: usize = 16;
 /// What stands before a call in a thread's storage.
 const THREAD: usize = 32;
-/// The size of a thread's storage.
-pub(super) const STORAGE: usize = THREAD + CALL + 1024;
+/// The size of a thread's storage: its room for pieces, and what a piece that begins there may take as far as the verifier knows.
+pub(super) const STORAGE: usize = THREAD + CALL + 1024 + 512;
 
 /// What all records begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Real kernels on another machine: one that is emulated, with a disk, a network card, an `sshd`, and a firmware that
 //! boots what the disk says. Every version is a boot entry; a running kernel shows on its command line which it is.
 
-use backsight_test_needs::debian_cloud_kernel;
+use backsight_test_needs::{Initramfs, debian_cloud_kernel};
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
@@ -86,56 +86,27 @@ fn done(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
-/// Copies a program of this machine, and the libraries that it needs, below a root.
-fn with_libraries(program: &str, root: &Path) {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    let listed = String::from_utf8(output.stdout).unwrap();
-    let libraries = listed
-        .split_whitespace()
-        .filter(|word| word.starts_with('/'));
-    let own = (program != agent().to_str().unwrap()).then_some(program);
-    for file in libraries.chain(own) {
-        let to = root.join(&file[1..]);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(file, to).unwrap();
-    }
-}
-
 /// Makes what the machine's kernel starts with.
 fn initrd(place: &Place, modules: &Path) {
-    let root = place.path("initrd.d");
-    for folder in [
-        "bin", "dev", "etc", "modules", "proc", "root", "run", "sys", "tmp", "usr/sbin", "var/run",
-    ] {
-        fs::create_dir_all(root.join(folder)).unwrap();
+    let system = Initramfs::new(&place.path("initrd.d"));
+    system.add_folder("var/run");
+    for program in ["usr/sbin/dropbear", "usr/sbin/kexec"] {
+        system.add_program(&Path::new("/").join(program), program);
     }
-    for program in [
-        "/usr/sbin/dropbear",
-        "/usr/sbin/kexec",
-        agent().to_str().unwrap(),
-    ] {
-        with_libraries(program, &root);
-    }
-    fs::copy("/usr/bin/busybox", root.join("bin/busybox")).unwrap();
-    let mut names = Vec::new();
-    for module in MODULES {
-        let (_, name) = module.rsplit_once('/').unwrap();
-        names.push(name);
-        let file = format!("{name}.ko");
-        let from = modules.join(module).with_file_name(&file);
-        fs::copy(from, root.join("modules").join(file)).unwrap();
-    }
+    // The agent comes by the network: only its libraries are there.
+    system.add_program(&agent(), "bin/agent");
+    fs::remove_file(system.path("bin/agent")).unwrap();
+    let names = system.add_modules(modules, MODULES);
     for (file, text) in [
         ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"),
         ("etc/group", "root:x:0:\n"),
         ("etc/shells", "/bin/sh\n"),
-        ("init", &INIT.replace("MODULES", &names.join(" "))),
     ] {
-        fs::write(root.join(file), text).unwrap();
+        system.add_file(file, text);
     }
-    fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
-    symlink("/proc/mounts", root.join("etc/mtab")).unwrap();
-    let hostkey = root.join("etc/hostkey");
+    system.add_script("init", &INIT.replace("MODULES", &names.join(" ")));
+    symlink("/proc/mounts", system.path("etc/mtab")).unwrap();
+    let hostkey = system.path("etc/hostkey");
     done(
         Command::new("dropbearkey")
             .args(["-t", "ed25519", "-f"])
@@ -150,12 +121,7 @@ fn initrd(place: &Place, modules: &Path) {
     let line = String::from_utf8(line.stdout).unwrap();
     let public = line.lines().find(|line| line.starts_with("ssh-")).unwrap();
     place.write("known.key", public);
-    let pack = "cd initrd.d && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1 > ../initrd";
-    done(
-        Command::new("sh")
-            .args(["-c", pack])
-            .current_dir(place.path("")),
-    );
+    system.pack(&place.path("initrd"));
 }
 
 /// Makes the machine's disk: a home to log into, with the agent in it, which would take seconds to get there, and what

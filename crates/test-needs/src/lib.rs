@@ -11,10 +11,12 @@
 //!
 //! `scripts/missing-needs` says what is missing, by the same names; `make test` sets the variable to that.
 
+mod initramfs;
 mod postgres_server;
 mod slurm_cluster;
 mod test_cgroup;
 
+pub use initramfs::Initramfs;
 pub use postgres_server::{PostgresServer, SmallDisk};
 pub use slurm_cluster::SlurmCluster;
 pub use test_cgroup::TestCgroup;

@@ -6,12 +6,11 @@
 //! first process a script of busybox.
 
 use super::fake_machine::wanted;
-use backsight_test_needs::{Need, debian_cloud_kernel};
+use backsight_test_needs::{Initramfs, Need, debian_cloud_kernel};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{BufRead as _, BufReader},
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, channel},
@@ -99,21 +98,6 @@ fn done(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
-/// Puts a program of this machine below a root, with the libraries that it needs.
-fn put_program(program: &Path, root: &Path, name: &str) {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    let listed = String::from_utf8(output.stdout).unwrap();
-    for library in listed
-        .split_whitespace()
-        .filter(|word| word.starts_with('/'))
-    {
-        let to = root.join(&library[1..]);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(library, to).unwrap();
-    }
-    fs::copy(program, root.join(name)).unwrap();
-}
-
 /// What a machine showed at the end of a start: by file its lines, and single lines.
 type Look = BTreeMap<String, Vec<String>>;
 
@@ -160,24 +144,10 @@ impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (kernel, modules) = debian_cloud_kernel().expect("Need::Qemu has found it");
-        let root = folder.path().join("root");
-        for at in [
-            "bin",
-            "sbin",
-            "dev",
-            "proc",
-            "sys",
-            "modules",
-            "run/systemd/system",
-            "var/lib",
-            "etc",
-            "tmp",
-        ] {
-            fs::create_dir_all(root.join(at)).unwrap();
-        }
-        let busybox = Path::new("/usr/bin/busybox");
-        put_program(busybox, &root, "bin/busybox");
-        put_program(Path::new("/sbin/mkfs.ext4"), &root, "sbin/mkfs.ext4");
+        let system = Initramfs::new(&folder.path().join("root"));
+        system.add_folder("run/systemd/system");
+        system.add_folder("var/lib");
+        system.add_program(Path::new("/sbin/mkfs.ext4"), "sbin/mkfs.ext4");
         let test = std::env::current_exe().unwrap();
         let program = test
             .parent()
@@ -186,32 +156,12 @@ impl Machine {
             .join("change_settings");
         let slim = folder.path().join("change_settings");
         done(Command::new("strip").arg("-o").args([&slim, &program]));
-        put_program(&slim, &root, "bin/change_settings");
-        let mut names = Vec::new();
-        for module in MODULES {
-            let (_, name) = module.rsplit_once('/').unwrap();
-            names.push(name);
-            let from = modules.join(format!("{module}.ko"));
-            fs::copy(from, root.join(format!("modules/{name}.ko"))).unwrap();
-        }
-        fs::write(
-            root.join("wanted.json"),
-            serde_json::to_string(&wanted(PLAN)).unwrap(),
-        )
-        .unwrap();
-        for (file, text) in [
-            ("init", INIT.replace("MODULES", &names.join(" "))),
-            ("bin/systemctl", SYSTEMCTL.to_owned()),
-        ] {
-            fs::write(root.join(file), text).unwrap();
-            fs::set_permissions(root.join(file), fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let pack = "cd root && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1 > ../initrd";
-        done(
-            Command::new("sh")
-                .args(["-c", pack])
-                .current_dir(folder.path()),
-        );
+        system.add_program(&slim, "bin/change_settings");
+        let names = system.add_modules(&modules, MODULES);
+        system.add_file("wanted.json", serde_json::to_string(&wanted(PLAN)).unwrap());
+        system.add_script("init", &INIT.replace("MODULES", &names.join(" ")));
+        system.add_script("bin/systemctl", SYSTEMCTL);
+        system.pack(&folder.path().join("initrd"));
         let disk = folder.path().join("disk.d/state");
         fs::create_dir_all(&disk).unwrap();
         for unit in ["one.service", "two.timer"] {

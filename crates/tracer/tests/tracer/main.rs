@@ -11,6 +11,8 @@ mod engines;
 mod in_time;
 #[cfg(target_arch = "x86_64")]
 mod messages;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod older_kernels;
 mod programs;
 mod ptrace_engine;
 #[cfg(target_arch = "x86_64")]

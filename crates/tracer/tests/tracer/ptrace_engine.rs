@@ -24,8 +24,7 @@ use backsight_syscall_decode::table::find_syscall;
 
 use crate::{
     in_time::{LONG, in_time},
-    programs::program,
-    text::is_strace_missing,
+    programs::{is_strace_missing, program},
 };
 
 /// Everything of a command and its children.

@@ -1,6 +1,5 @@
 //! Text beside that of strace itself, for the same programs.
 
-use backsight_test_needs::Need;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,7 +17,7 @@ use backsight_syscall_decode::{
 };
 use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
 
-use crate::programs::program;
+use crate::programs::{NEWEST_STRACE, is_strace_missing, program};
 use crate::reader;
 
 /// What is different every time: of lines that say this, numbers are not compared.
@@ -82,26 +81,12 @@ impl Drop for Folder {
     }
 }
 
-/// Whether strace isn't here in the version that this is compared with.
-pub fn is_strace_missing() -> bool {
-    let output = Command::new("strace").arg("-V").output();
-    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let said = said.unwrap_or_else(|error| error.to_string());
-    Need::Strace.is_missing_in(match said.lines().next() {
-        Some("strace -- version 6.1" | NEWEST) => Ok(()),
-        _ => Err(said),
-    })
-}
-
-/// What the newest strace says of itself. What it tells is told so here, line by line.
-const NEWEST: &str = "strace -- version 7.2";
-
 /// Whether the strace that is here is older than the newest, which tells some things otherwise.
 fn is_strace_old() -> bool {
     static OLD: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
         let output = Command::new("strace").arg("-V").output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        said.lines().next() != Some(NEWEST)
+        said.lines().next() != Some(NEWEST_STRACE)
     });
     *OLD
 }

@@ -110,8 +110,8 @@ book:                       ## the documentation as a book, in target/book: need
 api-fuzz: setup-api-fuzz    ## the read API asked for anything by schemathesis, for SECONDS (60) twice: no server's error, and every answer as its description says
 	scripts/api-fuzz $(or $(SECONDS),60)
 
-images: setup-test          ## an image of a cloud: made, set up by itself, measured on; a machine that a recipe makes; what a virtual machine keeps of what it wrote; a domain of libvirt that is set back before each trial, full, still, and one that can't be; a kernel that another one jumps into: about twenty minutes without KVM
-	cargo nextest run -p backsight -p backsight-agent-program --locked --run-ignored only --no-capture -E 'test(/an_image_of_a_cloud|a_recipe_becomes_a_machine|a_domain_is_set_back|a_domain_that_can_not_go_back|what_a_machine_writes_stays|a_machine_jumps_into/)'
+images: setup-test          ## an image of a cloud: made, set up by itself, measured on; a machine that a recipe makes; what a virtual machine keeps of what it wrote; a domain of libvirt that is set back before each trial, full, still, and one that can't be; a kernel that another one jumps into; the tracer's programs on Debian 12's kernel: about twenty minutes without KVM
+	cargo nextest run -p backsight -p backsight-agent-program -p backsight-tracer --locked --run-ignored only --no-capture -E 'test(/on_debian_s_kernel|an_image_of_a_cloud|a_recipe_becomes_a_machine|a_domain_is_set_back|a_domain_that_can_not_go_back|what_a_machine_writes_stays|a_machine_jumps_into/)'
 
 coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backsight-stats -p …"), else of all; the pages are in target/llvm-cov/html
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html

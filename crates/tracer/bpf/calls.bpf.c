@@ -44,6 +44,13 @@ struct {
 	type(value, struct control);
 } controls section(".maps");
 
+struct {
+	number(type, MAP_ARRAY);
+	number(max_entries, 1);
+	type(key, u32);
+	type(value, struct visit);
+} visits section(".maps");
+
 struct large {
 	struct fragment fragment;
 	u8 bytes[LARGE];
@@ -1132,5 +1139,37 @@ section("raw_tp/signal_deliver") int deliver(u64 *context)
 	read_kernel(record.info, sizeof(record.info), (void *)context[1]);
 	if (tell(&record, sizeof(record), ring_query(&ring, RING_AVAILABLE), shared))
 		lost(shared);
+	return 0;
+}
+
+/*
+ * Visits the threads of a process, and does with the storage of one of them what the engine asks: before Linux 6.9 a process
+ * reaches by itself only the storage of another one's first thread.
+ */
+section("iter/task") int visit(u64 *context)
+{
+	struct task_struct *task = (void *)context[1];
+	u32 zero = 0;
+	struct visit *visit = map_lookup(&visits, &zero);
+	struct thread *thread;
+
+	/* The last visit is nobody's. */
+	if (!task || !visit || (u32)task->pid != visit->tid)
+		return 0;
+	if (visit->action == VISIT_DELETE) {
+		visit->outcome = task_storage_delete(&threads, task) ? VISIT_EMPTY : VISIT_DONE;
+		return 0;
+	}
+	thread = task_storage(&threads, task, 0, 0);
+	if (visit->action == VISIT_SET && thread) {
+		thread->waits = visit->thread.waits;
+		thread->call.entered = visit->thread.call.entered;
+		thread->state = visit->thread.state;
+	} else if (visit->action == VISIT_SET) {
+		thread = task_storage(&threads, task, &visit->thread, STORAGE_CREATE);
+	} else if (thread) {
+		read_kernel(&visit->thread, sizeof(*thread), thread);
+	}
+	visit->outcome = thread ? VISIT_DONE : VISIT_EMPTY;
 	return 0;
 }

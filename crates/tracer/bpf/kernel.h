@@ -42,6 +42,7 @@ static long (*const ring_output)(void *ring, void *record, u64 size, u64 flags) 
 static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
 static long (*const current_under_cgroup)(void *map, u32 index) = (void *)37;
 static void *(*const task_storage)(void *map, void *task, void *value, u64 flags) = (void *)156;
+static long (*const task_storage_delete)(void *map, void *task) = (void *)157;
 static void *(*const current_task)(void) = (void *)158;
 static void *(*const registers_of)(void *task) = (void *)175;
 static long (*const loop)(u32 most, void *each, void *context, u64 flags) = (void *)181;

@@ -1,4 +1,4 @@
-/* What the programs and the engine say to each other; its twin is src/kernel/wire.rs. */
+/* What the programs and the engine say to each other; its twin is src/bpf_engine/records.rs. */
 #ifndef BACKSIGHT_WIRE_H
 #define BACKSIGHT_WIRE_H
 
@@ -191,6 +191,21 @@ struct thread {
 	struct call call;
 	/* Nothing but a piece that begins in the room is beyond it, as far as the verifier knows. */
 	u8 bytes[ROOM + SHORT];
+};
+
+/* What a visit does with a thread's storage. */
+enum { VISIT_SET = 0, VISIT_GET = 1, VISIT_DELETE = 2 };
+
+/* What came of it. */
+enum { VISIT_NOBODY = 0, VISIT_EMPTY = 1, VISIT_DONE = 2 };
+
+/* Asked for by the engine. Of a storage that is set, its state counts, whether its command waits, and when its call began. */
+struct visit {
+	u32 tid;
+	u32 action;
+	u32 outcome;
+	u32 filler;
+	struct thread thread;
 };
 
 #endif

@@ -20,6 +20,7 @@ mod relay;
 mod ring_buffer;
 mod scope_run;
 mod stop_guard;
+mod task_storage;
 mod type_cache;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ use crate::outcome::TraceOutcome;
 use crate::summary::CallSummary;
 use backpressure::TraceeReport;
 use programs::LoadedPrograms;
+use task_storage::TaskStorage;
 
 /// Reads records of the ring: see [`crate::fuzzing`].
 pub(crate) fn ring_records(mut bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
@@ -44,7 +46,7 @@ pub(crate) fn ring_records(mut bytes: &[u8], emit: &mut dyn FnMut(TraceEvent)) {
     };
     let mut assembler = event_assembler::EventAssembler::new(
         &TraceOptions::default(),
-        programs::TaskStorage::none(nowhere.into()),
+        TaskStorage::none(nowhere.into()),
     );
     while let [low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
@@ -402,7 +404,7 @@ impl AttachedPrograms {
     }
 
     /// The storages of threads.
-    fn storages(&self) -> programs::TaskStorage {
+    fn storages(&self) -> TaskStorage {
         self.assembler.storages()
     }
 

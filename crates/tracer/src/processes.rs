@@ -5,9 +5,9 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::LazyLock;
+use std::{fs, io};
 
 use backsight_syscall_decode::format::{self, EscapeStyle};
 use backsight_syscall_decode::table::{self, PidKind};
@@ -267,6 +267,17 @@ fn space_of(process: impl std::fmt::Display) -> Option<u64> {
 
 fn status(process: i32) -> Option<String> {
     fs::read_to_string(format!("/proc/{process}/status")).ok()
+}
+
+/// What the kernel knows of a thread: its process, and its parent's number.
+pub(crate) fn process_and_parent(tid: i32) -> io::Result<(i32, i32)> {
+    let text = fs::read_to_string(format!("/proc/{tid}/status"))?;
+    let number = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+            .ok_or_else(|| io::Error::other(format!("no {name} in /proc/{tid}/status")))
+    };
+    Ok((number("Tgid:")?, number("PPid:")?))
 }
 
 /// The numbers that a process has, from this name space inwards.

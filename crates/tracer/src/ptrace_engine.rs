@@ -12,7 +12,6 @@ mod tracee_lifecycle;
 mod unwinder;
 
 use std::collections::HashMap;
-use std::io;
 use std::time::{Duration, Instant};
 
 use backsight_syscall_decode::{EventKind, SyscallRecord, TraceEvent};
@@ -546,15 +545,4 @@ impl<'a> Engine<'a> {
             self.ended.command = Some(finish);
         }
     }
-}
-
-/// What the kernel knows of a thread: its process, and its parent's number.
-fn about(tid: Tid) -> io::Result<(i32, i32)> {
-    let text = std::fs::read_to_string(format!("/proc/{tid}/status"))?;
-    let number = |name: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-            .ok_or_else(|| io::Error::other(format!("no {name} in /proc/{tid}/status")))
-    };
-    Ok((number("Tgid:")?, number("PPid:")?))
 }

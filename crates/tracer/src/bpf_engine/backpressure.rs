@@ -21,9 +21,10 @@ use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::clock::now;
-use super::programs::{ControlPage, TaskStorage, hold_at};
+use super::programs::{ControlPage, hold_at};
 use super::records::state;
 use super::ring_buffer::RingBuffer;
+use super::task_storage::TaskStorage;
 use super::{ReaderWakeup, refused, stop_guard};
 use crate::command::TracedCommand;
 use crate::error::TraceError;

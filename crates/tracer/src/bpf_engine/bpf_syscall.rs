@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use aya_obj::generated::bpf_insn;
 use aya_obj::{Function, Map};
@@ -18,10 +18,13 @@ const PROGRAM_LOAD: libc::c_long = 5;
 const TRACEPOINT_OPEN: libc::c_long = 17;
 const TYPES_LOAD: libc::c_long = 18;
 const MAP_FREEZE: libc::c_long = 22;
+const LINK_CREATE: libc::c_long = 28;
+const ITERATOR_CREATE: libc::c_long = 33;
 
 const KIND_OF_PROGRAM_RAW_TRACEPOINT: u32 = 17;
 const KIND_OF_PROGRAM_TRACING: u32 = 26;
 const ATTACHED_TO_TRACEPOINT: u32 = 23;
+const ATTACHED_TO_ITERATOR: u32 = 28;
 const KIND_OF_MAP_CGROUPS: u32 = 8;
 const KIND_OF_MAP_RING: u32 = 27;
 
@@ -182,14 +185,24 @@ pub fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     unsafe { ask(MAP_FREEZE, &number(map)) }.map(drop)
 }
 
-/// Has the kernel check a program for a tracepoint: a typed one for the tracepoint whose type has this number. An error ends with
-/// the last that the kernel says of it.
+/// What a program is for. Typed ones are told what they get by a type of the kernel's, which has this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// For a tracepoint.
+    Raw,
+    /// For the tracepoint that has this type.
+    Typed(u32),
+    /// To be run over what this iterator goes through.
+    Iterator(u32),
+}
+
+/// Has the kernel check a program. An error ends with the last that the kernel says of it.
 pub fn load_program(
     called: &str,
     licence: &CStr,
     code: &Function,
     types: BorrowedFd<'_>,
-    tracepoint: Option<u32>,
+    kind: ProgramKind,
 ) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Request {
@@ -217,9 +230,10 @@ pub fn load_program(
     let length = |length: usize| u32::try_from(length).map_err(io::Error::other);
     let instructions: &[bpf_insn] = &code.instructions;
     let functions = code.func_info.func_info_bytes();
-    let (kind, attached) = match tracepoint {
-        Some(_) => (KIND_OF_PROGRAM_TRACING, ATTACHED_TO_TRACEPOINT),
-        None => (KIND_OF_PROGRAM_RAW_TRACEPOINT, 0),
+    let (kind, attached, attached_to) = match kind {
+        ProgramKind::Raw => (KIND_OF_PROGRAM_RAW_TRACEPOINT, 0, 0),
+        ProgramKind::Typed(point) => (KIND_OF_PROGRAM_TRACING, ATTACHED_TO_TRACEPOINT, point),
+        ProgramKind::Iterator(point) => (KIND_OF_PROGRAM_TRACING, ATTACHED_TO_ITERATOR, point),
     };
     let mut request = Request {
         kind,
@@ -241,7 +255,7 @@ pub fn load_program(
         line_size: 0,
         lines: 0,
         lines_count: 0,
-        attached_to: tracepoint.unwrap_or(0),
+        attached_to,
     };
     // SAFETY: everything that is pointed to lives through the call, and is as long as said.
     let refused = match unsafe { open(PROGRAM_LOAD, &request) } {
@@ -280,4 +294,57 @@ pub fn attach(tracepoint: Option<&str>, program: BorrowedFd<'_>) -> io::Result<O
     };
     // SAFETY: the name ends with zero and lives through the call.
     unsafe { open(TRACEPOINT_OPEN, &request) }
+}
+
+/// Runs an iterator's program over the threads of a process.
+pub fn visit_threads(program: BorrowedFd<'_>, process: i32) -> io::Result<()> {
+    #[repr(C)]
+    struct Iterated {
+        thread: u32,
+        process: u32,
+        process_fd: u32,
+        filler: u32,
+    }
+    #[repr(C)]
+    struct Link {
+        program: u32,
+        target: u32,
+        attached: u32,
+        flags: u32,
+        iterated: u64,
+        iterated_size: u32,
+        filler: u32,
+    }
+    #[repr(C)]
+    struct Opened {
+        link: u32,
+        flags: u32,
+    }
+    let iterated = Iterated {
+        thread: 0,
+        process: process.cast_unsigned(),
+        process_fd: 0,
+        filler: 0,
+    };
+    let link = Link {
+        program: number(program),
+        target: 0,
+        attached: ATTACHED_TO_ITERATOR,
+        flags: 0,
+        iterated: std::ptr::from_ref(&iterated) as u64,
+        iterated_size: size_of::<Iterated>() as u32,
+        filler: 0,
+    };
+    // SAFETY: what says what is iterated over lives through the call, and is as long as said.
+    let link = unsafe { open(LINK_CREATE, &link) }?;
+    let opened = Opened {
+        link: number(link.as_fd()),
+        flags: 0,
+    };
+    // SAFETY: it holds no address.
+    let iterator = unsafe { open(ITERATOR_CREATE, &opened) }?;
+    // The program runs as this is read, and writes nothing.
+    let mut nothing = [0; 64];
+    while rustix::io::read(&iterator, &mut nothing)? > 0 {}
+    Ok(())
 }

@@ -1,5 +1,5 @@
 //! The kernel's types (BTF), reduced to the structures whose fields the programs read, in one walk over what the kernel describes;
-//! and the numbers of the tracepoints' types, by which typed programs are attached.
+//! and the numbers of the types by which typed programs are attached: those of tracepoints and iterators.
 //!
 //! Each type of the reduced list comes after those that it is made of. The format is in the kernel's Documentation/bpf/btf.rst. A
 //! type of an unknown kind is an error, since its length isn't known. Reading takes longer than everything else together, so that
@@ -29,8 +29,6 @@ const STRUCTURES: [&str; 12] = [
     "socket",
     "sock",
 ];
-/// What stands before a tracepoint's name in that of its type.
-const TRACEPOINT: &str = "btf_trace_";
 
 const HEADER: usize = 24;
 const MAGIC: u32 = 0xeb9f;
@@ -64,11 +62,11 @@ mod kind {
 pub(super) struct KernelTypes {
     /// Their structures.
     pub structures: Btf,
-    tracepoints: Vec<(String, u32)>,
+    points: Vec<(String, u32)>,
 }
 
 impl KernelTypes {
-    /// Those of the running kernel; `points` are the tracepoints of typed programs.
+    /// Those of the running kernel; `points` are the names of the types by which programs are attached.
     pub fn of_kernel(points: &[&str]) -> Result<Self, BpfEngineError> {
         let size = std::fs::metadata(PATH).map_err(|_| BpfEngineError::Types)?;
         let cache = TypeCache::of_user(&wanted_names(points), size.len());
@@ -92,15 +90,15 @@ impl KernelTypes {
         }
         let types = Self {
             structures: Btf::parse(&reduced.structures, Default::default()).ok()?,
-            tracepoints: reduced.tracepoints,
+            points: reduced.points,
         };
-        let complete = points.iter().all(|point| types.tracepoint(point).is_some());
+        let complete = points.iter().all(|point| types.point(point).is_some());
         complete.then_some(types)
     }
 
-    /// The number of a tracepoint's type.
-    pub fn tracepoint(&self, point: &str) -> Option<u32> {
-        let found = self.tracepoints.iter().find(|(name, _)| name == point);
+    /// The number of a type by which programs are attached.
+    pub fn point(&self, point: &str) -> Option<u32> {
+        let found = self.points.iter().find(|(name, _)| name == point);
         found.map(|(_, number)| *number)
     }
 }
@@ -114,8 +112,8 @@ fn wanted_names(points: &[&str]) -> String {
 /// What is kept of the kernel's types.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReducedTypes {
-    /// Tracepoints by their names, with the numbers of their types in the kernel's own list.
-    tracepoints: Vec<(String, u32)>,
+    /// The types by which programs are attached: their names, and their numbers in the kernel's own list.
+    points: Vec<(String, u32)>,
     /// The structures, as a list of types of its own.
     structures: Vec<u8>,
 }
@@ -123,21 +121,19 @@ pub(super) struct ReducedTypes {
 impl ReducedTypes {
     fn from_kernel(bytes: &[u8], points: &[&str]) -> Option<Self> {
         let all = Types::parse(bytes)?;
-        let point = |name: &'_ str| {
-            let name = name.strip_prefix(TRACEPOINT)?;
-            points.contains(&name).then(|| name.to_owned())
-        };
-        let mut tracepoints = Vec::new();
+        let mut found = Vec::new();
         let mut structures = Vec::new();
-        for (number, name) in all.named() {
-            if STRUCTURES.contains(&name) {
-                structures.push(number);
-            } else if let Some(point) = point(name) {
-                tracepoints.push((point, u32::try_from(number).ok()?));
+        for (number, kind, name) in all.named() {
+            if kind == kind::STRUCT {
+                if STRUCTURES.contains(&name) {
+                    structures.push(number);
+                }
+            } else if points.contains(&name) {
+                found.push((name.to_owned(), u32::try_from(number).ok()?));
             }
         }
         Some(Self {
-            tracepoints,
+            points: found,
             structures: all.reduced(&structures)?,
         })
     }
@@ -148,9 +144,9 @@ pub(super) fn read_any(bytes: &[u8]) {
     let Some(all) = Types::parse(bytes) else {
         return;
     };
-    let named: Vec<usize> = all.named().map(|(number, _)| number).collect();
+    let named: Vec<usize> = all.named().map(|(number, ..)| number).collect();
     let kept = ReducedTypes {
-        tracepoints: Vec::new(),
+        points: Vec::new(),
         structures: all.reduced(&named).unwrap_or_else(|| bytes.to_vec()),
     };
     let _read_or_refused = KernelTypes::from_reduced(kept, &[]);
@@ -224,20 +220,23 @@ impl<'a> Types<'a> {
         Some((info >> 24 & 0x1f, (info & 0xffff) as usize))
     }
 
-    /// The numbers of structures and of names for types, with their names.
-    fn named(&self) -> impl Iterator<Item = (usize, &'a str)> {
+    /// The numbers of structures, of names for types and of functions, with their kinds and names.
+    fn named(&self) -> impl Iterator<Item = (usize, u32, &'a str)> {
         let name_at = |start: usize| {
             let (kind, _) = self.info_at(start)?;
-            if !matches!(kind, kind::STRUCT | kind::TYPEDEF) {
+            if !matches!(kind, kind::STRUCT | kind::TYPEDEF | kind::FUNCTION) {
                 return None;
             }
             let name = self.names.get(place(self.types, start)?..)?;
             let end = name.iter().position(|byte| *byte == 0)?;
             let name = std::str::from_utf8(&name[..end]).ok()?;
-            (!name.is_empty()).then_some(name)
+            (!name.is_empty()).then_some((kind, name))
         };
         let starts = self.starts.iter().enumerate().skip(1);
-        starts.filter_map(move |(number, start)| Some((number, name_at(*start)?)))
+        starts.filter_map(move |(number, start)| {
+            let (kind, name) = name_at(*start)?;
+            Some((number, kind, name))
+        })
     }
 
     /// A list of these types and what they are made of, in which only these have their names: whoever looks for one goes through all
@@ -399,7 +398,8 @@ mod tests {
 
     /// Types of a small kernel: `task_struct` holds an `int` and points to a `signal_struct`, which nobody wants here.
     fn small() -> Vec<u8> {
-        let names = b"\0int\0task_struct\0signal_struct\0pid\0signal\0btf_trace_sys_enter\0";
+        let names =
+            b"\0int\0task_struct\0signal_struct\0pid\0signal\0btf_trace_sys_enter\0bpf_iter_task\0";
         let name = |wanted: &str| {
             let found = names
                 .windows(wanted.len() + 2)
@@ -425,9 +425,11 @@ mod tests {
                 2,
                 64,
             ],
-            // 5: the tracepoint. 6: nobody's.
+            // 5: the tracepoint. 6: nobody's. 7: the iterator. 8: a function that is called as a structure.
             vec![name("btf_trace_sys_enter"), kind::TYPEDEF << 24, 2],
             vec![name("int"), kind::TYPEDEF << 24, 3],
+            vec![name("bpf_iter_task"), kind::FUNCTION << 24, 0],
+            vec![name("task_struct"), kind::FUNCTION << 24, 0],
         ];
         let types: Vec<u8> = words
             .concat()
@@ -455,17 +457,18 @@ mod tests {
         assert_eq!(kinds, [kind::POINTER, kind::INT, kind::STRUCT]);
         assert!(types.is_ordered());
         let named: Vec<_> = types.named().collect();
-        assert_eq!(named, [(3, "task_struct")]);
+        assert_eq!(named, [(3, kind::STRUCT, "task_struct")]);
         assert!(Btf::parse(&reduced, Default::default()).is_ok());
     }
 
     #[test]
-    fn tracepoints_keep_the_kernel_s_numbers() {
-        let reduced = ReducedTypes::from_kernel(&small(), &["sys_enter"]).unwrap();
-        let types = KernelTypes::from_reduced(reduced.clone(), &["sys_enter"]).unwrap();
-        assert_eq!(types.tracepoint("sys_enter"), Some(5));
+    fn what_programs_are_attached_by_keeps_the_kernel_s_numbers() {
+        let points = ["btf_trace_sys_enter", "bpf_iter_task"];
+        let reduced = ReducedTypes::from_kernel(&small(), &points).unwrap();
+        let types = KernelTypes::from_reduced(reduced.clone(), &points).unwrap();
+        assert_eq!(points.map(|point| types.point(point)), [Some(5), Some(7)]);
         // A list that lacks one of them isn't taken.
-        assert!(KernelTypes::from_reduced(reduced, &["sys_enter", "sys_exit"]).is_none());
+        assert!(KernelTypes::from_reduced(reduced, &["btf_trace_sys_exit"]).is_none());
     }
 
     #[test]
@@ -477,7 +480,7 @@ mod tests {
         let all = Types::parse(&bytes).unwrap();
         assert!(all.reduced(&[4]).is_none());
         let kept = ReducedTypes {
-            tracepoints: Vec::new(),
+            points: Vec::new(),
             structures: bytes,
         };
         assert!(KernelTypes::from_reduced(kept, &[]).is_none());
@@ -489,15 +492,19 @@ mod tests {
             return;
         }
         let bytes = std::fs::read(PATH).unwrap();
-        let reduced = ReducedTypes::from_kernel(&bytes, &["sched_process_fork"]).unwrap();
+        let points = ["btf_trace_sched_process_fork", "bpf_iter_task"];
+        let reduced = ReducedTypes::from_kernel(&bytes, &points).unwrap();
         assert!(reduced.structures.len() < 1 << 18);
         let types = Types::parse(&reduced.structures).unwrap();
-        let names: Vec<_> = types.named().map(|(_, name)| name).collect();
+        let names: Vec<_> = types.named().map(|(.., name)| name).collect();
         assert!(STRUCTURES.iter().all(|name| names.contains(name)));
-        let (number, name) = &reduced.tracepoints[0];
         let all = Types::parse(&bytes).unwrap();
-        let named = all.named().find(|it| it.0 == *name as usize).unwrap();
-        assert_eq!(named.1, format!("{TRACEPOINT}{number}"));
+        assert_eq!(reduced.points.len(), points.len());
+        for (point, number) in &reduced.points {
+            let mut named = all.named();
+            let named = named.find(|it| it.0 == *number as usize).unwrap();
+            assert_eq!(named.2, point);
+        }
     }
 
     proptest! {

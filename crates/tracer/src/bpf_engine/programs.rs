@@ -1,20 +1,20 @@
 //! Loading and attaching of the BPF programs. They are detached when this is dropped, or when the process ends.
 
-#![allow(unsafe_code, reason = "pidfd_open(2) for threads has no safe wrapper")]
-
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use aya_obj::btf::{Btf, BtfFeatures};
 use aya_obj::{EbpfSectionKind, Map, Object, ProgramSection};
 
+use super::bpf_syscall::ProgramKind;
 use super::btf::KernelTypes;
 use super::clock::now;
 use super::count_map::CountMap;
 use super::ring_buffer::{Ring, SharedMemory};
+use super::task_storage::{TaskStorage, opens_threads};
 use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
 use crate::error::{BpfEngineError, TraceError};
 use crate::options::{TraceOptions, TraceScope};
@@ -39,8 +39,15 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// The one that sees how long processors work, attached where that is asked for.
 const SWITCH: (&str, &str) = ("yields", "sched_switch");
 
-/// Where those are attached that are loaded with the types of what they get.
-const TYPED: [&str; 2] = ["sched_process_fork", "sched_switch"];
+/// The one that is run over the threads of a process, where the kernel opens no threads.
+const VISIT: (&str, &str) = ("visit", "task");
+
+/// The kernel's types by which those are attached that are loaded with the types of what they get.
+const TYPED: [&str; 3] = [
+    "btf_trace_sched_process_fork",
+    "btf_trace_sched_switch",
+    "bpf_iter_task",
+];
 
 /// The number of the first pid namespace.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -118,67 +125,6 @@ impl ControlPage {
     }
 }
 
-/// The storages of threads.
-#[derive(Debug, Clone)]
-pub(super) struct TaskStorage(Arc<OwnedFd>);
-
-impl TaskStorage {
-    /// Those of no kernel: every look fails.
-    pub fn none(nowhere: OwnedFd) -> Self {
-        Self(Arc::new(nowhere))
-    }
-
-    /// Has a thread's calls told from now on. `state` says where it is: see [`records::state`], 0 for a thread that is in no call.
-    pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
-        self.set(tid, &records::storage(state, false, now))
-    }
-
-    /// Has nothing told of a thread, nor of what it starts, in a scope that it may be in.
-    pub fn exclude(&self, tid: i32) -> io::Result<()> {
-        self.set(tid, &records::storage(records::state::EXCLUDED, false, 0))
-    }
-
-    /// The same of a command that hasn't begun: nothing of it is told but its `execve`, until that has come back well.
-    pub fn follow_command(&self, tid: i32, now: u64) -> io::Result<()> {
-        self.set(tid, &records::storage(records::state::OUTSIDE, true, now))
-    }
-
-    fn set(&self, tid: i32, storage: &[u8]) -> io::Result<()> {
-        let thread = thread_fd(tid)?;
-        bpf_syscall::update(self.0.as_fd(), thread.as_raw_fd(), storage)
-    }
-
-    /// Ends that.
-    pub fn forget(&self, tid: i32) -> io::Result<()> {
-        bpf_syscall::delete(self.0.as_fd(), thread_fd(tid)?.as_raw_fd())
-    }
-
-    /// A thread's storage as it is now.
-    pub fn get(&self, tid: i32) -> io::Result<Vec<u8>> {
-        let mut value = vec![0; records::STORAGE];
-        bpf_syscall::look_up(self.0.as_fd(), thread_fd(tid)?.as_raw_fd(), &mut value)?;
-        Ok(value)
-    }
-}
-
-/// Opens a thread, whether or not it is its process's first.
-fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
-    const PIDFD_THREAD: libc::c_int = libc::O_EXCL;
-    // SAFETY: two numbers in, a descriptor or an error out.
-    let open = |flags: libc::c_int| unsafe { libc::syscall(libc::SYS_pidfd_open, tid, flags) };
-    let mut fd = open(PIDFD_THREAD);
-    if fd < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
-        // Before Linux 6.9 only a process's first thread can be opened.
-        fd = open(0);
-    }
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let fd = i32::try_from(fd).map_err(io::Error::other)?;
-    // SAFETY: the kernel just made it for us.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 /// Why the kernel engine can't run here, if that can be told without trying.
 pub(super) fn allowed() -> Result<(), BpfEngineError> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
@@ -222,20 +168,36 @@ pub(super) struct LoadedPrograms {
 
 /// Loads the programs; nothing is traced yet.
 pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedPrograms, TraceError> {
+    load_with(options, counting, !opens_threads())
+}
+
+/// Loads them with the program that visits threads, or without.
+fn load_with(
+    options: &TraceOptions,
+    counting: bool,
+    visits: bool,
+) -> Result<LoadedPrograms, TraceError> {
     allowed()?;
     let wanted: Vec<_> = PROGRAMS
         .into_iter()
         .chain(options.work.then_some(SWITCH))
+        .chain(visits.then_some(VISIT))
         .collect();
     let kernel = KernelTypes::of_kernel(&TYPED)?;
     let processors = processors();
     let mut object = object(options, counting, &kernel.structures)?;
     let types = bpf_syscall::load_types(&object.types).map_err(failed("types"))?;
     let mut maps = maps(&mut object, options, counting, processors, &types)?;
-    let programs = verified(&wanted, &object.object, &kernel, &types)?;
+    let mut programs = verified(&wanted, &object.object, &kernel, &types)?;
+    // The last is run when it is wanted, and attached to nothing.
+    let visitor = if visits { programs.pop() } else { None };
     let mut map = |name: &'static str| {
         let map = maps.remove(name).map(|(fd, _)| fd);
         map.ok_or(BpfEngineError::Object { what: name })
+    };
+    let threads = match visitor {
+        Some(visitor) => TaskStorage::visited(map("threads")?, visitor.program, map("visits")?),
+        None => TaskStorage::opened(map("threads")?),
     };
     let ring_map = map("ring")?;
     let page = rustix::param::page_size();
@@ -251,7 +213,7 @@ pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedProgr
         programs: Programs {
             programs,
             links: Vec::new(),
-            threads: TaskStorage(Arc::new(map("threads")?)),
+            threads,
             control: Arc::new(ControlPage(control)),
         },
         ring,
@@ -401,18 +363,19 @@ fn verified(
         else {
             return Err(missing);
         };
-        let tracepoint = match program.section {
-            ProgramSection::BtfTracePoint => {
-                let number = kernel.tracepoint(point);
-                Some(number.ok_or(BpfEngineError::Object { what: point })?)
-            }
-            _ => None,
+        let type_of = |before: &str| {
+            let number = kernel.point(&format!("{before}{point}"));
+            number.ok_or(BpfEngineError::Object { what: point })
         };
-        let loaded =
-            bpf_syscall::load_program(name, &program.license, code, types.as_fd(), tracepoint);
+        let kind = match program.section {
+            ProgramSection::BtfTracePoint => ProgramKind::Typed(type_of("btf_trace_")?),
+            ProgramSection::Iter { .. } => ProgramKind::Iterator(type_of("bpf_iter_")?),
+            _ => ProgramKind::Raw,
+        };
+        let loaded = bpf_syscall::load_program(name, &program.license, code, types.as_fd(), kind);
         Ok(LoadedProgram {
             point,
-            typed: tracepoint.is_some(),
+            typed: kind != ProgramKind::Raw,
             program: loaded.map_err(failed(point))?,
         })
     };
@@ -464,4 +427,60 @@ impl Programs {
 /// Bytes in a ring of this size at which threads are stopped.
 pub(super) fn hold_at(ring: u32) -> u64 {
     u64::from(ring) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::super::records;
+    use super::*;
+    use backsight_test_needs::Need;
+
+    #[test]
+    fn storages_of_threads_are_made_read_and_removed_by_descriptors_and_by_visits() {
+        if Need::Bpf.is_missing_in(allowed()) {
+            return;
+        }
+        for visits in [false, true] {
+            if !visits && !opens_threads() {
+                continue;
+            }
+            let loaded = load_with(&TraceOptions::default(), false, visits).unwrap();
+            let storages = loaded.programs.threads();
+            let (tell, told) = mpsc::channel();
+            let (end, ended) = mpsc::channel::<()>();
+            let thread = std::thread::spawn(move || {
+                tell.send(rustix::thread::gettid()).unwrap();
+                let _ = ended.recv();
+            });
+            let other = told.recv().unwrap().as_raw_nonzero().get();
+            let first = std::process::id().cast_signed();
+            for tid in [other, first] {
+                let missing = |found: io::Result<Vec<u8>>| {
+                    found.unwrap_err().raw_os_error() == Some(libc::ENOENT)
+                };
+                assert!(missing(storages.get(tid)), "{visits} {tid}");
+                // Made, and set again.
+                for state in [records::state::JOINED, records::state::EXCLUDED] {
+                    storages.follow(tid, state, 7).unwrap();
+                    let storage = storages.get(tid).unwrap();
+                    assert_eq!(storage, records::storage(state, false, 7));
+                }
+                storages.forget(tid).unwrap();
+                assert!(missing(storages.get(tid)), "{visits} {tid}");
+                assert!(missing(storages.forget(tid).map(|()| Vec::new())));
+            }
+            // What belongs to one thread is no other's.
+            storages.follow(other, records::state::OUTSIDE, 8).unwrap();
+            assert!(storages.get(first).is_err());
+            drop(end);
+            thread.join().unwrap();
+            while std::fs::exists(format!("/proc/self/task/{other}")).unwrap() {
+                std::thread::yield_now();
+            }
+            assert!(storages.follow(other, records::state::OUTSIDE, 9).is_err());
+            assert!(storages.get(other).is_err());
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Layout of the ring's records, and of what the programs are told when they are loaded: the twin of `bpf/wire.h`. A record that is
 //! shorter than it says is dropped.
 
+use nix::errno::Errno;
+use std::io;
+
 /// Bits of a call's record.
 pub(super) mod flag {
     /// It didn't come back, or hasn't.
@@ -204,6 +207,38 @@ pub(super) fn storage(state: u32, waits: bool, now: u64) -> Vec<u8> {
     bytes[16..20].copy_from_slice(&u32::from(waits).to_ne_bytes());
     bytes[THREAD + 32..THREAD + 40].copy_from_slice(&now.to_ne_bytes());
     bytes
+}
+
+/// What a visit does with a thread's storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum VisitAction {
+    Set = 0,
+    Get = 1,
+    Delete = 2,
+}
+
+/// What stands before the storage in what is asked of a visit.
+const VISIT: usize = 16;
+
+/// What is asked of a visit; `storage` is what is set, or nothing.
+pub(super) fn visit(tid: i32, action: VisitAction, storage: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(VISIT + STORAGE);
+    bytes.extend_from_slice(&tid.to_ne_bytes());
+    bytes.extend_from_slice(&(action as u32).to_ne_bytes());
+    bytes.resize(VISIT, 0);
+    bytes.extend_from_slice(storage);
+    bytes.resize(VISIT + STORAGE, 0);
+    bytes
+}
+
+/// The storage that a visit found, or why there is none.
+pub(super) fn visited(mut visit: Vec<u8>) -> io::Result<Vec<u8>> {
+    match u32_at(&visit, 8) {
+        Some(2) => Ok(visit.split_off(VISIT)),
+        Some(1) => Err(Errno::ENOENT.into()),
+        _ => Err(Errno::ESRCH.into()),
+    }
 }
 
 /// The call that a thread is in, by its storage; nothing if it is in none.

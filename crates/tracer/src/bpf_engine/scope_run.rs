@@ -11,7 +11,8 @@ use backsight_syscall_decode::{EventKind, TraceEvent};
 
 use super::clock::now;
 use super::count_map::CountMap;
-use super::programs::{self, TaskStorage};
+use super::programs;
+use super::task_storage::TaskStorage;
 use super::{AttachedPrograms, ReaderWakeup};
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;

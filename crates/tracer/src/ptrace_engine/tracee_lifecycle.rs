@@ -9,10 +9,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tracee::{OngoingCall, Tracee};
-use super::{Engine, MAKERS_TURNS, MANY, Next, about};
+use super::{Engine, MAKERS_TURNS, MANY, Next};
 use crate::error::TraceError;
 use crate::options::CallStatus;
 use crate::outcome::CommandExit;
+use crate::processes::process_and_parent;
 use crate::ptrace::requests::{self, Tid};
 use crate::ptrace::tracee_status::TraceeStatus;
 
@@ -25,7 +26,7 @@ impl Engine<'_> {
     /// Attaches to a process, and all its threads if they are followed.
     pub(super) fn attach(&mut self, pid: i32) -> Result<(), TraceError> {
         let failed = |why| TraceError::NotAttached { pid, why };
-        let (process, _) = about(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
+        let (process, _) = process_and_parent(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
         self.seize(pid, process)
             .map_err(|errno| failed(errno.into()))?;
         if self.options.follows() {
@@ -138,7 +139,7 @@ impl Engine<'_> {
         let mut any = false;
         let early: Vec<Tid> = self.early.keys().copied().collect();
         for tid in early {
-            let Ok((process, parent)) = about(tid) else {
+            let Ok((process, parent)) = process_and_parent(tid) else {
                 self.early.remove(&tid);
                 continue;
             };

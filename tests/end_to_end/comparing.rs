@@ -1044,6 +1044,46 @@ fn a_cell_that_a_plan_leaves_out_is_said_to_be_not_in_it() {
 }
 
 #[test]
+fn a_load_generator_that_was_the_limit_itself_is_said_beside_its_numbers() {
+    let place = Place::new();
+    // Eight at a time have more than one processor's work done, whatever else runs on the machine.
+    let busy = "for i in 1 2 3 4 5 6 7 8; do (n=0; while [ $n -lt 50000 ]; do n=$((n + 1)); done) & done; wait; echo 5 s";
+    let of = |name: &str, processors: &str, run: &str| {
+        let benchmark = format!(
+            "[params]\nthreads = {{ default = 1 }}\n[tester]\nprocessors = {processors}\nrun = \"{run}\"\n\
+             [metric.time]\nunit = \"s\"\nbetter = \"lower\"\nregex = \"(?<value>[0-9]+) s\"\n"
+        );
+        place.benchmark(name, &benchmark);
+    };
+    of("bound", "\"{threads}\"", busy);
+    of("free", "1000", busy);
+    of("idle", "1", "sleep 0.1; echo 5 s");
+    place.plan("use = [\"bound\", \"free\", \"idle\"]\nrounds = 2\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    ended.assert_says(&[
+        "2 of 6 trials of `s`: `tester` on ",
+        " was the limit, and not what it loads: it used 95 % or more of the processors that it can use (1)",
+    ]);
+    place.plan("use = [\"bound\"]\nrounds = 1\n[params]\nthreads = 0\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "t"]);
+    ended.assert_says(&["`0` is no number of processors: expected 1 or more"]);
+    for (processors, part) in [
+        ("0", "0 processors: expected 1 or more"),
+        (
+            "\"{theads}\"",
+            "`{theads}` is not defined in this benchmark",
+        ),
+        ("true", "a number of processors or a placeholder"),
+    ] {
+        of("bound", processors, busy);
+        let ended = place.ends(&["run", "plan.toml"]);
+        ended.assert_code(2);
+        ended.assert_says(&[part]);
+    }
+}
+
+#[test]
 fn what_lies_outside_its_bounds_of_validity_is_said_beside_its_numbers() {
     let place = Place::new();
     let measures = "[tester]\nrun = \"echo 5 s, cpu 99\"\n\

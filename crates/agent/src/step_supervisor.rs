@@ -811,7 +811,8 @@ impl RunningStep {
     fn unknown_to_the_shell(&self, exit: Option<ProcessExit>) -> Option<String> {
         const NOT_FOUND: i32 = 127;
         static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?m)^\S*sh: (?:line )?(?:\d+: )?(.+?): (?:command )?not found$").ok()
+            Regex::new(r"(?m)^\S*sh: (?:line )?(?:\d+: )?(?:exec: )?(.+?): (?:command )?not found$")
+                .ok()
         });
         if !self.by_shell
             || exit != Some(ProcessExit::Code(NOT_FOUND))

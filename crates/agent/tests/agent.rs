@@ -234,31 +234,20 @@ async fn a_program_that_is_not_there_is_named() {
     let wanted = EndReason::NotFound {
         program: "no-such-program-here".into(),
     };
-    assert_eq!(
-        host.sh(1, "no-such-program-here --fast")
-            .await
-            .finished
-            .reason,
-        wanted
-    );
-    assert_eq!(
-        host.sh(2, "no-such-program-here | cat; exit 127")
-            .await
-            .finished
-            .reason,
-        wanted
-    );
-    assert_eq!(
-        host.sh(3, "no-such-program-here > file")
-            .await
-            .finished
-            .reason,
-        wanted
-    );
+    let commands = [
+        "no-such-program-here --fast",
+        "no-such-program-here | cat; exit 127",
+        "no-such-program-here > file",
+        "exec no-such-program-here > file",
+    ];
+    for (step, command) in (1..).zip(commands) {
+        let finished = host.sh(step, command).await.finished;
+        assert_eq!(finished.reason, wanted, "{command}");
+    }
     let held = host
         .outcome(StepSpec {
             hold: true,
-            ..StepSpec::text(4, "no-such-program-here", LIMIT)
+            ..StepSpec::text(9, "no-such-program-here", LIMIT)
         })
         .await;
     assert_eq!(held.finished.reason, wanted);

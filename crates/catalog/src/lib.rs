@@ -48,3 +48,4 @@ pub use sets::{BenchmarkSet, benchmark_sets};
 pub use spread::{MeasuredSpread, measured_spreads};
 pub use suite_passes::SuitePasses;
 pub use suite_results::{DocumentEnd, Interrupted, SuiteDocument, SuitePass, SuiteRunReader};
+pub use validity::exhausted_generators;

@@ -639,6 +639,7 @@ mod tests {
             .map(|host| RoleTrial {
                 role: "client".parse().unwrap(),
                 host: host.parse().unwrap(),
+                processors: None,
                 steps: [(Phase::Run, steps.clone())].into_iter().collect(),
             })
             .collect();
@@ -648,6 +649,7 @@ mod tests {
         roles.push(RoleTrial {
             role: "server".parse().unwrap(),
             host: "s".parse().unwrap(),
+            processors: None,
             steps: of_server.collect(),
         });
         let mut rounds = Rounds::new(roles, Notice::default());

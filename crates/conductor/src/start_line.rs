@@ -293,6 +293,7 @@ mod tests {
         RoleTrial {
             role: RoleName::new(name).unwrap(),
             host: HostName::new(name).unwrap(),
+            processors: None,
             steps: [(Phase::Run, filled)].into_iter().collect(),
         }
     }

@@ -10,7 +10,7 @@ mod suite_passes;
 use backsight_agent::{
     AgentError, BeginTrial, CoreFiles, CpuAccount, ProcessSnapshot, UploadFiles,
 };
-use backsight_catalog::{Catalog, SuitePasses};
+use backsight_catalog::{Catalog, SuitePasses, exhausted_generators};
 use backsight_model::{
     Arrangement, Cell, DrawnSettings, Event, Failure, HostKind, HostName, InterfaceAddress, Lab,
     Machine, MachineLoad, MonitorName, Phase, Restore, RoleName, RoleTrial, Seat, TrialRecord,
@@ -689,6 +689,9 @@ impl Conductor {
                 core_files.add(&host, taken);
             }
             let steps = &record.steps[from..];
+            if pass.failure.is_none() {
+                record.warnings.extend(exhausted_generators(&roles, steps));
+            }
             let is_lost = pass.failure.as_ref().is_some_and(|it| it.host_lost);
             let was_running = is_lost && tester.is_some_and(|it| was_running(it, steps));
             let is_told = pass.failure.is_none() || was_running;

@@ -20,7 +20,8 @@ use suite::ResultsTable;
 
 use crate::{
     Across, BenchmarkName, CrossCheck, DocumentError, Located, MetricName, ParamName, Phase,
-    RoleName, Steps, Template, TestCount, TomlDocument, Unit, Validity, ValidityCondition, Value,
+    Processors, RoleName, Steps, Template, TestCount, TomlDocument, Unit, Validity,
+    ValidityCondition, Value,
     document::{IfTable, did_you_mean},
     fairness_metric, is_machine_placeholder, machine_placeholders,
 };
@@ -125,6 +126,9 @@ pub struct RoleSteps {
     /// Programs that must be in this role's path, beside the benchmark's own list.
     #[serde(default)]
     pub programs: Vec<String>,
+    /// Of a load generator: processors that `run` can keep busy at most. Where it did, the trial says that it was the limit.
+    #[serde(default)]
+    pub processors: Option<Processors>,
     /// Before the clock starts.
     #[serde(default)]
     pub startup: Steps,
@@ -887,6 +891,9 @@ impl Benchmark {
     fn check_steps(&self, document: &TomlDocument) -> Result<(), DocumentError> {
         let mut barriers: IndexMap<(Phase, &str), BTreeSet<&str>> = IndexMap::new();
         for (role, steps) in &self.steps {
+            if let Some(Processors(template)) = &steps.processors {
+                self.check_template(document, template, place_of(document, template))?;
+            }
             for (phase, step) in steps.all() {
                 for template in step.templates() {
                     self.check_template(document, template, place_of(document, template))?;

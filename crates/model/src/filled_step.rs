@@ -87,6 +87,9 @@ pub enum FillFault {
     /// What it gives isn't a port.
     #[error("`{0}` is no port: expected 1 to 65535")]
     Port(String),
+    /// What it gives isn't a number of processors.
+    #[error("`{0}` is no number of processors: expected 1 or more")]
+    Processors(String),
     /// What it gives isn't a number of iterations.
     #[error("`{0}` is no number of iterations: expected 1 to {most}", most = Iterations::MOST)]
     Iterations(String),

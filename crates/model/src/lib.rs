@@ -42,6 +42,7 @@ pub mod numbers;
 mod plan;
 mod power;
 mod preparation;
+mod processors;
 mod quantity;
 mod record;
 mod reservation;
@@ -123,6 +124,7 @@ pub use plan::{
 };
 pub use power::{Bmc, Console, Power, PowerCommands, PowerMeans, PowerState};
 pub use preparation::{Preparation, PreparationPart, PreparationPolicy, SettingNode, SettingTable};
+pub use processors::Processors;
 pub use quantity::{Percent, quantity};
 pub use record::{
     EXPLAINING_WEIGHT, HostRecord, HostRecordMap, RecordDifference, RecordSection,

@@ -10,9 +10,9 @@ use std::{collections::BTreeSet, net::IpAddr, path::PathBuf, time::Duration};
 use crate::{
     Action, Arrangement, Better, Cell, FillFault, FilledAction, FilledStep, HostName,
     InstanceSamples, InterfaceAddress, Iterations, Machine, MetricName, MonitorName, OUTPUT_LIMIT,
-    ParamName, Phase, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen, RoleHost,
-    RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, TestCount, Unit, Value,
-    VariantName,
+    ParamName, Phase, Processors, READY_LIMIT, ROLE_FACTS, Ready, ReadyCondition, ReadyWhen,
+    RoleHost, RoleName, STEP_LIMIT, Seat, Step, SuiteRun, Template, TemplateError, TestCount, Unit,
+    Value, VariantName,
     benchmark::{PLAN_FOLDER, WITHOUT},
     is_machine_placeholder,
 };
@@ -24,6 +24,8 @@ pub struct RoleTrial {
     pub role: RoleName,
     /// Its host.
     pub host: HostName,
+    /// Processors that its `run` can keep busy at most, where it is a load generator.
+    pub processors: Option<u32>,
     /// Its steps by phase; phases without steps are missing.
     pub steps: IndexMap<Phase, Vec<FilledStep>>,
 }
@@ -88,6 +90,22 @@ impl Arrangement {
                 machine: machine(host),
                 limit: benchmark.timeout.as_ref(),
             };
+            let fill_error = |phase| {
+                move |(text, cause)| FillError {
+                    role: role.clone(),
+                    phase,
+                    text,
+                    cause,
+                }
+            };
+            let processors = benchmark
+                .steps
+                .get(role)
+                .and_then(|it| it.processors.as_ref());
+            let processors = processors
+                .map(|processors| filler.processors(processors))
+                .transpose()
+                .map_err(fill_error(Phase::Run))?;
             let mut steps = IndexMap::new();
             for phase in Phase::ALL {
                 let plain = benchmark
@@ -102,12 +120,7 @@ impl Arrangement {
                 let core_limit = results.map(|results| results.core_limit);
                 let mut filled = Vec::new();
                 for step in plain {
-                    let programs = filler.step(step).map_err(|(text, cause)| FillError {
-                        role: role.clone(),
-                        phase,
-                        text,
-                        cause,
-                    })?;
+                    let programs = filler.step(step).map_err(fill_error(phase))?;
                     filled.extend(programs.into_iter().map(|program| FilledStep {
                         folder: folder.cloned(),
                         tolerant,
@@ -123,6 +136,7 @@ impl Arrangement {
             let trial = RoleTrial {
                 role: role.clone(),
                 host: host.clone(),
+                processors,
                 steps,
             };
             let first = trials.iter().find(|other: &&RoleTrial| other.role == *role);
@@ -406,6 +420,12 @@ impl Filler<'_> {
                     .ok_or_else(|| (template.source().to_owned(), FillFault::Port(text)))
             }
         }
+    }
+
+    fn processors(&self, Processors(template): &Processors) -> Result<u32, Fault> {
+        let text = self.text(template)?;
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| (template.source().to_owned(), FillFault::Processors(text)))
     }
 
     fn ready(&self, ready: &Ready) -> Result<ReadyWhen, Fault> {

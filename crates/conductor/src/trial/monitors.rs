@@ -174,6 +174,7 @@ impl Conductor {
             .map(|(role, host)| RoleTrial {
                 role: role.clone(),
                 host: host.clone(),
+                processors: None,
                 steps: IndexMap::new(),
             })
             .collect();

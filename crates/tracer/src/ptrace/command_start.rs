@@ -274,6 +274,26 @@ struct Pointers<'a> {
     environment: Vec<*const libc::c_char>,
 }
 
+impl Pointers<'_> {
+    /// Reads a byte of every page of it. Arm's processors before 8.1 don't note that a page was used: after `fork` the kernel lets them
+    /// into none before it has noted that itself, and what reads the memory of an `execve` from within the kernel can't wait for it.
+    fn touch(&self) {
+        let texts = [&self.image.arguments, &self.image.environment];
+        let texts = texts.into_iter().flatten().chain([&self.image.file]);
+        for text in texts {
+            touch_pages(text.as_bytes_with_nul());
+        }
+        touch_pages(&self.arguments);
+        touch_pages(&self.environment);
+    }
+}
+
+fn touch_pages<T: Copy>(all: &[T]) {
+    for item in all.iter().step_by(2048 / size_of::<T>()).chain(all.last()) {
+        std::hint::black_box(*item);
+    }
+}
+
 /// What happens between `fork` and `execve`.
 struct Child<'a> {
     door: i32,
@@ -354,6 +374,7 @@ impl<'a> Child<'a> {
         if let Some(user) = self.user {
             become_user(user)?;
         }
+        self.image.touch();
         // SAFETY: the texts and the lists of pointers to them, which end in a null, live on in this process's memory.
         unsafe {
             libc::execve(

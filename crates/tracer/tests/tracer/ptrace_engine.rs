@@ -445,6 +445,7 @@ fn a_setuid_program_gets_its_rights_where_the_tracer_has_them() {
     assert_eq!(ends, [exited(1), exited(1), exited(0), exited(0)]);
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn calls_in_the_32_bit_way_are_named_as_such() {
     let (events, ended) = traced(&command(program("narrow"), &[]));

@@ -456,9 +456,11 @@ fn held_on_one() -> Option<(Place, Running)> {
     Some((place, first))
 }
 
-/// Whether the hosts of a study are there and it is about to build.
-fn has_begun(event: &Value) -> bool {
-    event["event"] == "study-started"
+/// Whether a study waits for the tree in which the other one builds.
+fn waits_to_build(event: &Value) -> bool {
+    event["event"] == "build-awaited"
+        && event["tree"].as_str().unwrap().ends_with("/tree")
+        && event["seconds"] == 43200.0
 }
 
 #[test]
@@ -467,7 +469,7 @@ fn studies_of_two_testbeds_build_one_after_the_other_and_each_version_once() {
         return;
     };
     let mut second = begin_on(&place, "two");
-    second.until("its beginning", has_begun);
+    second.until("its wait for the other build", waits_to_build);
     place.release("build");
     first.ends().assert_code(0);
     second.ends().assert_code(0);
@@ -485,7 +487,7 @@ fn a_study_that_waits_for_a_build_of_another_one_can_be_stopped() {
         return;
     };
     let mut second = begin_on(&place, "two");
-    second.until("its beginning", has_begun);
+    second.until("its wait for the other build", waits_to_build);
     second.signal(Signal::SIGINT);
     second.ends_within(Duration::from_secs(20)).assert_code(130);
     place.release("build");

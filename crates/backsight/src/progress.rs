@@ -201,6 +201,11 @@ pub fn sentence(event: &Event) -> Option<String> {
             "waiting up to {} for host {host}, which is leased to {holder}",
             time(seconds)
         ),
+        Event::BuildAwaited { tree, seconds } => format!(
+            "waiting up to {} for another study that builds in {}",
+            time(seconds),
+            tree.display()
+        ),
         Event::HostAwaited { why, seconds, .. } => {
             format!("waiting up to {}: {why}", time(seconds))
         }

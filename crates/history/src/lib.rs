@@ -47,6 +47,7 @@ pub use history::{History, HistoryError};
 pub use kept_build::kept_programs;
 pub use open::open;
 pub use recipe::{BuildLocation, Workshop};
+pub use work_tree::TreeWaitListener;
 pub use workshop_error::WorkshopError;
 
 /// The known name that is most like what was asked for, if any is like it at all.

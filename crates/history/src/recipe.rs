@@ -25,7 +25,7 @@ use crate::{
     Diff, History, HistoryError,
     blocking::run_blocking,
     cache::{Cache, Entry},
-    work_tree::{Tree, TreeState},
+    work_tree::{Tree, TreeState, TreeWaitListener},
     workshop_error::{WorkshopError, file},
 };
 
@@ -150,6 +150,11 @@ impl Workshop {
         };
         workshop.toolchain = workshop.ask_toolchain().await?;
         Ok(workshop)
+    }
+
+    /// Has it say where a build waits for those of other processes.
+    pub fn on_wait(&mut self, listener: TreeWaitListener) {
+        self.tree.get_mut().waits = Some(listener);
     }
 
     /// Gives it the diffs of its versions' amendments.

@@ -29,8 +29,10 @@ pub(crate) enum TreeState {
     Built,
 }
 
+/// Is told that other processes build in a tree, where it is, and how long they are waited for at most.
+pub type TreeWaitListener = Box<dyn Fn(&Path, Duration) + Send + Sync>;
+
 /// A tree, which this process has from [`Tree::lock`] to [`Tree::unlock`].
-#[derive(Debug)]
 pub(crate) struct Tree {
     /// Where it is.
     pub folder: PathBuf,
@@ -40,6 +42,8 @@ pub(crate) struct Tree {
     key: Option<String>,
     /// Nobody else has it as long as this is open.
     alone: Option<File>,
+    /// Is told once for each wait.
+    pub waits: Option<TreeWaitListener>,
 }
 
 const BUILDING: &str = "building";
@@ -56,6 +60,7 @@ impl Tree {
             state: TreeState::Empty,
             key: None,
             alone: None,
+            waits: None,
         })
     }
 
@@ -65,8 +70,9 @@ impl Tree {
             return Ok(());
         }
         // Who waits is next: a process that builds one version after the other would never let another one in.
-        let next = self.lock_file("next").await?;
-        let alone = self.lock_file("lock").await?;
+        let mut told = false;
+        let next = self.lock_file("next", &mut told).await?;
+        let alone = self.lock_file("lock", &mut told).await?;
         drop(next);
         self.read()?;
         self.alone = Some(alone);
@@ -79,8 +85,16 @@ impl Tree {
         self.alone = None;
     }
 
-    async fn lock_file(&self, extension: &str) -> Result<File, WorkshopError> {
+    async fn lock_file(&self, extension: &str, told: &mut bool) -> Result<File, WorkshopError> {
         let path = self.note.with_extension(extension);
+        let at_once = lock_within(&path, Duration::ZERO, File::try_lock).await;
+        if let Some(locked) = at_once.map_err(file("lock", &path))? {
+            return Ok(locked);
+        }
+        if let Some(waits) = self.waits.as_ref().filter(|_| !*told) {
+            waits(&self.folder, WAIT);
+            *told = true;
+        }
         let locked = lock_within(&path, WAIT, File::try_lock).await;
         locked.map_err(file("lock", &path))?.ok_or_else(|| {
             WorkshopError::Recipe(format!(

@@ -3,6 +3,7 @@
 //! told beside the event on which of them it happened.
 
 use serde::Serialize;
+use std::path::PathBuf;
 
 use crate::{
     Cell, Ending, Failure, HostClock, HostName, Layout, Meeting, MetricSamples, Phase, RoleName,
@@ -159,6 +160,13 @@ pub enum Event {
         /// Since when, by the clock of the host's machine; none if nobody says.
         #[serde(skip_serializing_if = "Option::is_none")]
         since: Option<jiff::Timestamp>,
+        /// Seconds that the wait may last.
+        seconds: f64,
+    },
+    /// Another study builds in the tree in which this one has to build: it is waited for.
+    BuildAwaited {
+        /// Where the tree is.
+        tree: PathBuf,
         /// Seconds that the wait may last.
         seconds: f64,
     },

@@ -93,13 +93,20 @@ impl<'a> HistoryMeasurer<'a> {
     /// measured, if nothing of the testbed runs on this machine.
     pub fn new(
         conductor: Conductor,
-        workshop: Workshop,
+        mut workshop: Workshop,
         catalog: &'a Catalog,
         (cells, layouts): (Vec<Cell>, Vec<Layout>),
         events: Events,
         stop: watch::Receiver<bool>,
         builds_ahead: bool,
     ) -> Self {
+        let told = events.clone();
+        workshop.on_wait(Box::new(move |tree, limit| {
+            told.emit(&Event::BuildAwaited {
+                tree: tree.to_owned(),
+                seconds: limit.as_secs_f64(),
+            });
+        }));
         let workshop = Arc::new(workshop);
         let begun = (builds_ahead && conductor.is_elsewhere()).then(|| {
             BackgroundBuilder::start(Arc::clone(&workshop), layouts.clone(), events.clone())

@@ -29,7 +29,6 @@ pub(crate) struct Launch {
     env: BTreeMap<String, String>,
     folder: PathBuf,
     conditions: LaunchConditions,
-    pub(crate) by_shell: bool,
 }
 
 impl Launch {
@@ -44,7 +43,7 @@ impl Launch {
         folder: PathBuf,
         conditions: LaunchConditions,
     ) -> Result<Self, EndReason> {
-        let (words, by_shell) = words(command);
+        let words = words(command);
         let Some(name) = words.first().cloned() else {
             return Err(EndReason::CannotStart {
                 why: "the command is empty".into(),
@@ -62,7 +61,6 @@ impl Launch {
             env,
             folder,
             conditions,
-            by_shell,
         })
     }
 
@@ -88,13 +86,13 @@ impl Launch {
     }
 }
 
-fn words(command: &StepCommand) -> (Vec<String>, bool) {
+fn words(command: &StepCommand) -> Vec<String> {
     match command {
-        StepCommand::Argv(words) => (words.clone(), false),
+        StepCommand::Argv(words) => words.clone(),
         StepCommand::Text(text) if shell_needed(text) => {
-            (vec![SHELL.into(), "-c".into(), text.clone()], true)
+            vec![SHELL.into(), "-c".into(), text.clone()]
         }
-        StepCommand::Text(text) => (text.split_whitespace().map(str::to_owned).collect(), false),
+        StepCommand::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
     }
 }
 

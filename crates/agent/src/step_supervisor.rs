@@ -5,14 +5,13 @@
 
 use std::future::pending;
 use std::io;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use backsight_settings::LimitHit;
 use nix::libc;
 use nix::unistd::Pid;
 use prost::bytes::Bytes;
-use regex::bytes::Regex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 use tonic::Status;
@@ -162,7 +161,6 @@ struct RunningStep {
     orders: mpsc::UnboundedReceiver<StepOrder>,
     events: EventSender,
     program: String,
-    by_shell: bool,
     stdout: Spool,
     stderr: Spool,
     /// When output is sent that wasn't yet.
@@ -252,7 +250,7 @@ fn begin(
         context.folder.clone(),
         context.conditions,
     )?;
-    let (program, by_shell) = (launch.name(), launch.by_shell);
+    let program = launch.name();
     let system = |error: io::Error| EndReason::CannotStart {
         why: error.to_string(),
     };
@@ -306,7 +304,6 @@ fn begin(
         orders,
         events,
         program,
-        by_shell,
         stdout,
         stderr,
         stream_at: None,
@@ -807,29 +804,30 @@ impl RunningStep {
         (!sentences.is_empty()).then(|| sentences.join(", "))
     }
 
-    /// The program that a shell looked for in vain: it exits with 127 and says so on its error stream.
+    /// The program that a shell looked for in vain: its step's own, or that of a script.
     fn unknown_to_the_shell(&self, exit: Option<ProcessExit>) -> Option<String> {
         const NOT_FOUND: i32 = 127;
-        static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"(?m)^\S*sh: (?:line )?(?:\d+: )?(?:exec: )?(.+?): (?:command )?not found$")
-                .ok()
-        });
-        if !self.by_shell
-            || exit != Some(ProcessExit::Code(NOT_FOUND))
-            || self.step.expect.contains(&NOT_FOUND)
-        {
+        if exit != Some(ProcessExit::Code(NOT_FOUND)) || self.step.expect.contains(&NOT_FOUND) {
             return None;
         }
-        let said = self.stderr.read(0, PIECE).ok()?;
-        let program = WORDS
-            .as_ref()?
-            .captures_iter(&said)
-            .last()?
-            .get(1)?
-            .as_bytes()
-            .to_vec();
-        String::from_utf8(program).ok()
+        missing_program(&self.stderr.read(0, PIECE).ok()?)
     }
+}
+
+/// The program that a shell says last it didn't find: `sh: 1: iperf3: not found`, `bash: line 1: iperf3: command not found`, and
+/// `./script: 3: exec: iperf3: not found`.
+fn missing_program(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines().rev().find_map(|line| {
+        let said = line.strip_suffix(" not found")?;
+        let said = said.strip_suffix(": command").or(said.strip_suffix(':'))?;
+        let (teller, program) = said.rsplit_once(": ")?;
+        let teller = teller.strip_suffix(": exec").unwrap_or(teller);
+        let line_number = teller.rsplit([' ', ':']).next()?;
+        let is_shell = teller.ends_with("sh") || line_number.parse::<u32>().is_ok();
+        let is_program = !program.is_empty() && !program.contains(' ');
+        (is_shell && is_program).then(|| program.to_owned())
+    })
 }
 
 /// The end of a step's process.
@@ -863,6 +861,30 @@ impl End {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_that_misses_a_program_names_it() {
+        for (said, program) in [
+            ("sh: 1: iperf3: not found\n", Some("iperf3")),
+            ("/bin/sh: 3: fio: not found", Some("fio")),
+            ("sh: fio: not found", Some("fio")),
+            ("bash: line 1: nft: command not found", Some("nft")),
+            ("/bin/sh: 1: exec: nginx: not found", Some("nginx")),
+            ("./run: 12: perf: not found\nmore", Some("perf")),
+            ("sh: 1: a: not found\nsh: 2: b: not found", Some("b")),
+            ("error: the thing was not found", None),
+            ("cc: not found", None),
+            ("sh: 1: two words: not found", None),
+            ("ld: error: libx: not found", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                missing_program(said.as_bytes()).as_deref(),
+                program,
+                "{said}"
+            );
+        }
+    }
 
     #[test]
     fn what_was_killed_by_another_was_not_stopped_however_late_the_news_is() {

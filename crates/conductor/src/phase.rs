@@ -576,7 +576,7 @@ impl<'a> RunningTrial<'a> {
                         let output = (&output.0[..], &output.1[..]);
                         self.judge(&place, &finished, output, &step.expect, host)
                     };
-                    let is_result = step.tolerant && is_end_of_tests(&finished, &output.1);
+                    let is_result = step.tolerant && is_end_of_tests(&finished);
                     let failure = (!is_result).then(judged).flatten();
                     self.finish(&place, spawned, started, &finished, output);
                     if failure.is_none()
@@ -700,13 +700,6 @@ impl<'a> RunningTrial<'a> {
         };
         let mut reason = match (&finished.reason, finished.exit) {
             (EndReason::NotFound { program }, _) => missing(program),
-            // What a shell says when it doesn't find a program.
-            (EndReason::Exited, Some(ProcessExit::Code(127))) if !expect.contains(&127) => {
-                match program_not_found(stderr) {
-                    Some(program) => missing(&program),
-                    None => format!("`{command}` exited with code 127"),
-                }
-            }
             (EndReason::Exited, Some(ProcessExit::Code(code))) => {
                 format!("`{command}` exited with code {code}")
             }
@@ -982,23 +975,12 @@ pub(crate) fn ending(finished: &Finished) -> Ending {
 }
 
 /// Whether the end of a program that runs tests says something of the tests: it wasn't missing, and could be started.
-fn is_end_of_tests(finished: &Finished, stderr: &[u8]) -> bool {
-    match (&finished.reason, finished.exit) {
-        (EndReason::Exited, Some(ProcessExit::Code(127))) => program_not_found(stderr).is_none(),
-        (EndReason::Exited | EndReason::TimedOut | EndReason::OutputLimit, _) => true,
-        _ => false,
-    }
-}
-
-/// `sh: 1: iperf3: not found` and `bash: line 1: iperf3: command not found`.
-fn program_not_found(stderr: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(stderr);
-    let line = text.lines().find(|line| line.ends_with("not found"))?;
-    let before = line
-        .strip_suffix(": not found")
-        .or_else(|| line.strip_suffix(": command not found"))?;
-    let program = before.rsplit(": ").next()?.trim();
-    (!program.is_empty() && !program.contains(' ')).then(|| program.to_owned())
+fn is_end_of_tests(finished: &Finished) -> bool {
+    let reason = &finished.reason;
+    matches!(
+        reason,
+        EndReason::Exited | EndReason::TimedOut | EndReason::OutputLimit
+    )
 }
 
 /// The last line with something on it, printable and not too long.
@@ -1029,23 +1011,6 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shell_that_misses_a_program_names_it() {
-        assert_eq!(
-            program_not_found(b"sh: 1: iperf3: not found\n").as_deref(),
-            Some("iperf3")
-        );
-        assert_eq!(
-            program_not_found(b"/bin/sh: 3: fio: not found\n").as_deref(),
-            Some("fio")
-        );
-        assert_eq!(
-            program_not_found(b"bash: line 1: nft: command not found").as_deref(),
-            Some("nft")
-        );
-        assert_eq!(program_not_found(b"error: the thing was not found"), None);
-    }
 
     #[test]
     fn quoted_words_are_one_printable_line() {

@@ -2,7 +2,7 @@
 //! varied where that was measured.
 
 use backsight_catalog::{BenchmarkSet, Catalog, MeasuredSpread, benchmark_sets, measured_spreads};
-use backsight_model::{Benchmark, Parser};
+use backsight_model::{Benchmark, Parser, Processors};
 use backsight_report::{
     numbers::{Scale, significant},
     reference::cell,
@@ -145,6 +145,25 @@ fn facts(benchmark: &Benchmark, sets: &[BenchmarkSet]) -> String {
         fact("warm-up", &cell(warm_up));
     }
     fact("roles", &roles(benchmark));
+    for (role, steps) in &benchmark.steps {
+        if let Some(Processors(processors)) = &steps.processors {
+            let processors = cell(processors.source());
+            let said = format!(
+                "`{role}`; processors that it can use: `{processors}`. A trial in which it was the limit says so."
+            );
+            fact("load generator", &said);
+        }
+    }
+    for condition in benchmark.valid.conditions() {
+        let otherwise = condition.otherwise.as_deref();
+        let otherwise = otherwise.map(|why| format!(", or {}", cell(why)));
+        let said = format!(
+            "`{}`{}",
+            cell(&condition.to_string()),
+            otherwise.unwrap_or_default()
+        );
+        fact("valid", &said);
+    }
     for (system, packages) in &benchmark.needs {
         let packages = match packages.is_empty() {
             true => "nothing".to_owned(),

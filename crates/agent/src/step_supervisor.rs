@@ -12,6 +12,7 @@ use backsight_settings::LimitHit;
 use nix::libc;
 use nix::unistd::Pid;
 use prost::bytes::Bytes;
+use regex::bytes::Regex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 use tonic::Status;

@@ -46,7 +46,6 @@ pub(crate) struct SpawnedProgram {
     id: StepId,
     pub(crate) place: StepPosition,
     pub(crate) started: Started,
-    pub(crate) expect: Vec<i32>,
     /// Takes in what it prints, until its end.
     task: JoinHandle<()>,
     outcome: Arc<OnceLock<Result<StepOutcome, AgentError>>>,
@@ -355,13 +354,7 @@ impl<'a> RunningTrial<'a> {
             return None;
         }
         let host = self.host(spawned.place.role).ok()?;
-        self.judge(
-            &spawned.place,
-            finished,
-            (stdout, stderr),
-            &spawned.expect,
-            host,
-        )
+        self.judge(&spawned.place, finished, (stdout, stderr), host)
     }
 
     /// One role's part of a phase.
@@ -554,7 +547,7 @@ impl<'a> RunningTrial<'a> {
                         heard: Some(Instant::now()),
                     };
                     if spawned && !awaits_ready && !held_first && !stopping {
-                        self.go_on(self.keep(run, place, started, step));
+                        self.go_on(self.keep(run, place, started));
                         return Ok(());
                     }
                 }
@@ -565,7 +558,7 @@ impl<'a> RunningTrial<'a> {
                     }
                 }
                 Ok(Some(StepEvent::Ready(_))) if spawned && !stopping => {
-                    self.go_on(self.keep(run, place, started, step));
+                    self.go_on(self.keep(run, place, started));
                     return Ok(());
                 }
                 Ok(Some(StepEvent::Ready(_))) => {}
@@ -574,7 +567,7 @@ impl<'a> RunningTrial<'a> {
                 Ok(Some(StepEvent::Finished(finished))) => {
                     let judged = || {
                         let output = (&output.0[..], &output.1[..]);
-                        self.judge(&place, &finished, output, &step.expect, host)
+                        self.judge(&place, &finished, output, host)
                     };
                     let is_result = step.tolerant && is_end_of_tests(&finished);
                     let failure = (!is_result).then(judged).flatten();
@@ -607,7 +600,6 @@ impl<'a> RunningTrial<'a> {
         run: RunningStep,
         place: StepPosition,
         started: Started,
-        step: &FilledStep,
     ) -> SpawnedProgram {
         let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
         let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
@@ -627,7 +619,6 @@ impl<'a> RunningTrial<'a> {
             id,
             place,
             started,
-            expect: step.expect.clone(),
             task,
             outcome,
         }
@@ -658,7 +649,6 @@ impl<'a> RunningTrial<'a> {
 
     async fn stop_one(&self, spawned: SpawnedProgram) -> Result<(), Failure> {
         let (id, place, started) = (spawned.id, spawned.place.clone(), spawned.started);
-        let expect = spawned.expect.clone();
         let Ok(host) = self.host(place.role) else {
             return Ok(());
         };
@@ -668,7 +658,7 @@ impl<'a> RunningTrial<'a> {
                 stdout,
                 stderr,
             }) => {
-                let failure = self.judge(&place, &finished, (&stdout, &stderr), &expect, host);
+                let failure = self.judge(&place, &finished, (&stdout, &stderr), host);
                 self.finish(&place, true, started, &finished, (stdout, stderr));
                 failure.map_or(Ok(()), Err)
             }
@@ -686,7 +676,6 @@ impl<'a> RunningTrial<'a> {
         place: &StepPosition,
         finished: &Finished,
         (stdout, stderr): (&[u8], &[u8]),
-        expect: &[i32],
         host: &Connected,
     ) -> Option<Failure> {
         if finished.as_expected {

@@ -219,8 +219,10 @@ fn waiting_is_seen_with_how_long_it_takes() {
     let seconds =
         |function| share(&profile, function) / 100.0 * profile.total_weight() as f64 / 1e9;
     let (long, short) = (seconds("wait_seventy"), seconds("wait_thirty"));
-    assert!((0.69..1.2).contains(&long), "{long} s");
-    assert!((0.29..0.8).contains(&short), "{short} s");
+    let functions: Vec<_> = profile.frames.iter().map(|it| &it.function).collect();
+    let said = format!("{long} s, {short} s, {} lost: {functions:?}", profile.lost);
+    assert!((0.69..1.2).contains(&long), "{said}");
+    assert!((0.29..0.8).contains(&short), "{said}");
 }
 
 #[test]

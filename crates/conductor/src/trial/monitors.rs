@@ -329,17 +329,17 @@ impl RunningTrial<'_> {
                         heard: Some(Instant::now()),
                     };
                     if !awaits_ready {
-                        return Ok(Some(self.keep(run, place.clone(), started, step)));
+                        return Ok(Some(self.keep(run, place.clone(), started)));
                     }
                 }
                 Ok(Some(StepEvent::Ready(_))) => {
-                    return Ok(Some(self.keep(run, place.clone(), started, step)));
+                    return Ok(Some(self.keep(run, place.clone(), started)));
                 }
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Finished(finished))) => {
                     let printed = (&output.0[..], &output.1[..]);
-                    let why = self.why_it_ended(place, &finished, printed, &step.expect);
+                    let why = self.why_it_ended(place, &finished, printed);
                     self.finish_monitors(&watcher.members, started, &finished, output);
                     return why.map_or(Ok(None), Err);
                 }
@@ -403,7 +403,6 @@ impl RunningTrial<'_> {
     async fn stop_monitor(&self, running: RunningMonitors) -> Vec<MonitorFailure> {
         let RunningMonitors { program, members } = running;
         let (place, started, number) = (program.place.clone(), program.started, program.number());
-        let expect = program.expect.clone();
         let Some(host) = self.host_of(place.role) else {
             return Vec::new();
         };
@@ -411,7 +410,7 @@ impl RunningTrial<'_> {
             Ok(outcome) => {
                 let (stdout, stderr) = (outcome.stdout, outcome.stderr);
                 let printed = (&stdout[..], &stderr[..]);
-                let why = self.why_it_ended(&place, &outcome.finished, printed, &expect);
+                let why = self.why_it_ended(&place, &outcome.finished, printed);
                 let complaints = match why {
                     Some(why) => self.complaints(&members, &why),
                     None => {
@@ -442,13 +441,12 @@ impl RunningTrial<'_> {
         place: &StepPosition,
         finished: &Finished,
         printed: (&[u8], &[u8]),
-        expect: &[i32],
     ) -> Option<String> {
         if finished.reason == EndReason::Stopped {
             return None;
         }
         let host = self.host_of(place.role)?;
-        let failure = self.judge(place, finished, printed, expect, host);
+        let failure = self.judge(place, finished, printed, host);
         Some(failure.map_or_else(
             || format!("`{}` ended before `{}` did", place.command, place.phase),
             |failure| failure.reason,

@@ -37,26 +37,31 @@ impl Initramfs {
 
     /// Adds a folder.
     pub fn add_folder(&self, name: &str) {
-        fs::create_dir_all(self.path(name)).unwrap();
+        fs::create_dir_all(self.path(name)).expect("a file of the system");
     }
 
     /// Adds a file, with its folder.
     pub fn add_file(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        fs::create_dir_all(path.parent().expect("a file of the system"))
+            .expect("a file of the system");
+        fs::write(path, content).expect("a file of the system");
     }
 
     /// Adds a script that can be run.
     pub fn add_script(&self, name: &str, text: &str) {
         self.add_file(name, text);
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755))
+            .expect("a file of the system");
     }
 
     /// Adds a program of this machine, with the libraries that it needs.
     pub fn add_program(&self, program: &Path, name: &str) {
-        let listed = Command::new("ldd").arg(program).output().unwrap();
-        let listed = String::from_utf8(listed.stdout).unwrap();
+        let listed = Command::new("ldd")
+            .arg(program)
+            .output()
+            .expect("the program runs");
+        let listed = String::from_utf8(listed.stdout).expect("a file of the system");
         let words = listed.split_whitespace();
         for library in words.filter(|word| word.starts_with('/')) {
             self.copy(Path::new(library), &library[1..]);
@@ -68,7 +73,7 @@ impl Initramfs {
     /// `modules/NAME.ko` has them.
     pub fn add_modules(&self, of_kernel: &Path, modules: &[&str]) -> Vec<String> {
         let add = |module: &&str| {
-            let (_, name) = module.rsplit_once('/').unwrap();
+            let (_, name) = module.rsplit_once('/').expect("a file of the system");
             let from = of_kernel.join(format!("{module}.ko"));
             self.copy(&from, &format!("modules/{name}.ko"));
             name.to_owned()
@@ -79,17 +84,18 @@ impl Initramfs {
     /// Packs it into a file that a kernel takes.
     pub fn pack(&self, to: &Path) {
         let pack = "cd \"$0\" && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1 > \"$1\"";
-        let to = std::path::absolute(to).unwrap();
+        let to = std::path::absolute(to).expect("a file of the system");
         let packed = Command::new("sh")
             .args(["-c", pack])
             .args([self.root.as_path(), &to])
             .status();
-        assert!(packed.unwrap().success());
+        assert!(packed.expect("a file of the system").success());
     }
 
     fn copy(&self, from: &Path, name: &str) {
         let to = self.path(name);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(from, to).unwrap();
+        fs::create_dir_all(to.parent().expect("a file of the system"))
+            .expect("a file of the system");
+        fs::copy(from, to).expect("a file of the system");
     }
 }

@@ -94,8 +94,7 @@ fn initrd(place: &Place, modules: &Path) {
         system.add_program(&Path::new("/").join(program), program);
     }
     // The agent comes by the network: only its libraries are there.
-    system.add_program(&agent(), "bin/agent");
-    fs::remove_file(system.path("bin/agent")).unwrap();
+    system.add_libraries(&agent());
     let names = system.add_modules(modules, MODULES);
     for (file, text) in [
         ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"),

@@ -2,11 +2,9 @@
 
 use backsight_catalog::{BenchmarkDefinition, MetricReading, lint_readings};
 use backsight_model::{
-    BenchmarkName, Ending, HostName, OutputSource, ResourceUsage, StepOutput, StepRecord,
-    TomlDocument,
+    BenchmarkName, HostName, OutputSource, StepOutput, StepRecord, TomlDocument,
 };
 use backsight_report::{clipped, escape, list_table};
-use jiff::Timestamp;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, process::ExitCode};
 
@@ -63,28 +61,15 @@ pub fn steps(definition: &BenchmarkDefinition, output: &[u8]) -> Vec<StepRecord>
         return Vec::new();
     };
     let step = |source: &&OutputSource| {
-        let printed = StepOutput {
-            printed: output.len() as u64,
-            bytes: output.to_vec(),
-        };
+        let printed = StepOutput::whole(output);
         let (stdout, stderr) = match source.stderr {
             true => (StepOutput::default(), printed),
             false => (printed, StepOutput::default()),
         };
         StepRecord {
-            role: source.role.clone(),
-            host: host.clone(),
-            phase: source.phase,
-            number: 0,
-            command: String::new(),
-            spawned: false,
-            monitor: None,
-            began: Timestamp::UNIX_EPOCH,
-            began_monotonic: 0,
-            ending: Ending::Exit(0),
-            usage: ResourceUsage::default(),
             stdout,
             stderr,
+            ..StepRecord::new(source.role.clone(), host.clone(), source.phase)
         }
     };
     sources.iter().map(step).collect()

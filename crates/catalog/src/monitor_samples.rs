@@ -258,7 +258,7 @@ fn sample(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{HostName, Phase, ResourceUsage, RoleName, StepOutput};
+    use backsight_model::{Phase, StepOutput};
 
     const COUNTS: &str = "name = 'm'\nabout = 'x'\nrun = 'x'\n[metric.calls]\nunit = 'calls'\nbetter = 'lower'\njson = '(.of | map_values(.n)), .all'\n";
 
@@ -271,22 +271,11 @@ mod tests {
         let monitor = Monitor::read(&document).unwrap();
         check(&monitor, &document).unwrap();
         let step = StepRecord {
-            role: RoleName::new("a").unwrap(),
-            host: HostName::new("h").unwrap(),
-            phase: Phase::Run,
-            number: 0,
-            command: String::new(),
             spawned: true,
             monitor: Some((*monitor.name).clone()),
-            began: jiff::Timestamp::UNIX_EPOCH,
-            began_monotonic: 0,
             ending: Ending::Stopped,
-            usage: ResourceUsage::default(),
-            stdout: StepOutput {
-                bytes: printed.into(),
-                printed: printed.len() as u64,
-            },
-            stderr: StepOutput::default(),
+            stdout: StepOutput::whole(printed),
+            ..StepRecord::new("a".parse().unwrap(), "h".parse().unwrap(), Phase::Run)
         };
         let samples = of_step(&monitor, &step, before)?;
         let named = |watched: MonitorSample| (watched.metric.to_string(), watched.value);

@@ -586,7 +586,7 @@ pub(crate) fn place_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{Ending, HostName, Phase, ResourceUsage, RoleName, StepOutput};
+    use backsight_model::{Phase, ResourceUsage, StepOutput};
     use proptest::prelude::*;
 
     const HEAD: &str = "name = 'x'\nabout = 'x'\nroles = ['a']\n[a]\nrun = 'x'\ncollect = 'y'\n[metric.m]\nbetter = 'lower'\nunit = 's'\n";
@@ -601,21 +601,8 @@ mod tests {
     }
 
     fn step(phase: Phase, spawned: bool, stdout: &[u8], stderr: &[u8]) -> StepRecord {
-        let output = |bytes: &[u8]| StepOutput {
-            bytes: bytes.to_vec(),
-            printed: bytes.len() as u64,
-        };
         StepRecord {
-            role: RoleName::new("a").unwrap(),
-            host: HostName::new("h").unwrap(),
-            phase,
-            number: 0,
-            command: String::new(),
             spawned,
-            monitor: None,
-            began: jiff::Timestamp::UNIX_EPOCH,
-            began_monotonic: 0,
-            ending: Ending::Exit(0),
             usage: ResourceUsage {
                 wall: 1.5,
                 user: 2.5,
@@ -623,8 +610,9 @@ mod tests {
                 maxrss: 4096,
                 ..ResourceUsage::default()
             },
-            stdout: output(stdout),
-            stderr: output(stderr),
+            stdout: StepOutput::whole(stdout),
+            stderr: StepOutput::whole(stderr),
+            ..StepRecord::new("a".parse().unwrap(), "h".parse().unwrap(), phase)
         }
     }
 

@@ -61,30 +61,18 @@ fn breach(condition: &ValidityCondition, samples: &[MetricSamples]) -> Option<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::{Ending, MetricName, ResourceUsage, StepOutput};
+    use backsight_model::{MetricName, ResourceUsage};
 
     fn step(phase: Phase, host: &str, spawned: bool, worked: f64) -> StepRecord {
         StepRecord {
-            role: "client".parse().unwrap(),
-            host: host.parse().unwrap(),
-            phase,
-            number: 0,
-            command: "load".to_owned(),
             spawned,
-            monitor: None,
-            began: jiff::Timestamp::UNIX_EPOCH,
-            began_monotonic: 0,
-            ending: Ending::Exit(0),
             usage: ResourceUsage {
                 wall: 2.0,
                 user: worked / 4.0,
                 sys: worked * 3.0 / 4.0,
-                maxrss: 0,
-                voluntary_switches: 0,
-                involuntary_switches: 0,
+                ..ResourceUsage::default()
             },
-            stdout: StepOutput::default(),
-            stderr: StepOutput::default(),
+            ..StepRecord::new("client".parse().unwrap(), host.parse().unwrap(), phase)
         }
     }
 

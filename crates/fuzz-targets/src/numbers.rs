@@ -9,8 +9,8 @@ use backsight_exchange::{
     table::{ReadOptions, TableFormat, TableReader, TableRows, TableSource},
 };
 use backsight_model::{
-    Benchmark, BenchmarkName, Ending, HostName, MonitorName, Phase, ResourceUsage, RoleName,
-    StepOutput, StepRecord, TomlDocument,
+    Benchmark, BenchmarkName, Ending, HostName, MonitorName, Phase, RoleName, StepOutput,
+    StepRecord, TomlDocument,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
@@ -194,23 +194,10 @@ pub(crate) fn sampled_series(bytes: &[u8]) {
 
 /// The step of a trial that printed this.
 fn printed(bytes: &[u8]) -> Option<StepRecord> {
+    let (role, host) = (RoleName::new("tester").ok()?, HostName::new("host").ok()?);
     Some(StepRecord {
-        role: RoleName::new("tester").ok()?,
-        host: HostName::new("host").ok()?,
-        phase: Phase::Run,
-        number: 0,
-        command: String::new(),
-        spawned: false,
-        monitor: None,
-        began: Default::default(),
-        began_monotonic: 0,
-        ending: Ending::Exit(0),
-        usage: ResourceUsage::default(),
-        stdout: StepOutput {
-            bytes: bytes.to_vec(),
-            printed: bytes.len() as u64,
-        },
-        stderr: StepOutput::default(),
+        stdout: StepOutput::whole(bytes),
+        ..StepRecord::new(role, host, Phase::Run)
     })
 }
 

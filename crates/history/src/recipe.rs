@@ -154,7 +154,7 @@ impl Workshop {
 
     /// Has it say where a build waits for those of other processes.
     pub fn on_wait(&mut self, listener: TreeWaitListener) {
-        self.tree.get_mut().waits = Some(listener);
+        self.tree.get_mut().on_wait = Some(listener);
     }
 
     /// Gives it the diffs of its versions' amendments.

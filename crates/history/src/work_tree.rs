@@ -43,7 +43,7 @@ pub(crate) struct Tree {
     /// Nobody else has it as long as this is open.
     alone: Option<File>,
     /// Is told once for each wait.
-    pub waits: Option<TreeWaitListener>,
+    pub on_wait: Option<TreeWaitListener>,
 }
 
 const BUILDING: &str = "building";
@@ -60,7 +60,7 @@ impl Tree {
             state: TreeState::Empty,
             key: None,
             alone: None,
-            waits: None,
+            on_wait: None,
         })
     }
 
@@ -91,8 +91,8 @@ impl Tree {
         if let Some(locked) = at_once.map_err(file("lock", &path))? {
             return Ok(locked);
         }
-        if let Some(waits) = self.waits.as_ref().filter(|_| !*told) {
-            waits(&self.folder, WAIT);
+        if let Some(on_wait) = self.on_wait.as_ref().filter(|_| !*told) {
+            on_wait(&self.folder, WAIT);
             *told = true;
         }
         let locked = lock_within(&path, WAIT, File::try_lock).await;

@@ -892,7 +892,17 @@ impl Benchmark {
         let mut barriers: IndexMap<(Phase, &str), BTreeSet<&str>> = IndexMap::new();
         for (role, steps) in &self.steps {
             if let Some(Processors(template)) = &steps.processors {
-                self.check_template(document, template, place_of(document, template))?;
+                let place = place_of(document, template);
+                self.check_template(document, template, place.clone())?;
+                let is_run = |step: &crate::Step| matches!(step.action, crate::Action::Run(_));
+                if !steps.run.0.iter().any(is_run) {
+                    return Err(document.problem(
+                        place,
+                        format!("`processors` of `{role}` is about no program: its `run` starts none and waits for it"),
+                        "here",
+                        Some("give it to the role whose `run` generates the load".to_owned()),
+                    ));
+                }
             }
             for (phase, step) in steps.all() {
                 for template in step.templates() {
@@ -1209,6 +1219,17 @@ each = ".intervals[].sum.bits_per_second"
 
     fn read(text: &str) -> Result<Benchmark, DocumentError> {
         Benchmark::read(&TomlDocument::new("iperf3-tcp.toml", text))
+    }
+
+    #[test]
+    fn processors_are_those_of_a_run_that_is_waited_for() {
+        assert!(read(&IPERF3.replace("[client]", "[client]\nprocessors = 1")).is_ok());
+        let server = read(&IPERF3.replace("[server]", "[server]\nprocessors = 1"));
+        let refused = server.unwrap_err().to_string();
+        assert!(
+            refused.contains("`processors` of `server` is about no program"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -589,6 +589,38 @@ pub struct StepRecord {
     pub stderr: StepOutput,
 }
 
+impl StepRecord {
+    /// A step that ended well and of which nothing else is known: it printed nothing and used nothing.
+    pub fn new(role: RoleName, host: HostName, phase: Phase) -> Self {
+        Self {
+            role,
+            host,
+            phase,
+            number: 0,
+            command: String::new(),
+            spawned: false,
+            monitor: None,
+            began: jiff::Timestamp::UNIX_EPOCH,
+            began_monotonic: 0,
+            ending: Ending::Exit(0),
+            usage: ResourceUsage::default(),
+            stdout: StepOutput::default(),
+            stderr: StepOutput::default(),
+        }
+    }
+}
+
+impl StepOutput {
+    /// An output of which all was kept.
+    pub fn whole(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            printed: bytes.len() as u64,
+            bytes,
+        }
+    }
+}
+
 /// Where and why a trial failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}{reason}", self.place())]

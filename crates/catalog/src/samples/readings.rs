@@ -1,9 +1,6 @@
 //! What each parser finds in an output, and where: for who writes a definition.
 
-use backsight_model::{
-    Ending, HostName, MetricName, OutputSource, Phase, Pick, ResourceUsage, StepOutput, StepRecord,
-    Unit,
-};
+use backsight_model::{HostName, MetricName, OutputSource, Phase, Pick, StepRecord, Unit};
 use std::{borrow::Cow, cell::OnceCell};
 
 use super::{ExtractionError, How, MetricParser, Parsers, Printed, Seeker, picked};
@@ -63,25 +60,7 @@ impl Parsers {
         let parsers = self.0.iter();
         let read = parsers.filter(|metric| !matches!(metric.summary.how, How::Resource(_)));
         read.map(|metric| {
-            let nothing = || StepOutput {
-                bytes: Vec::new(),
-                printed: 0,
-            };
-            let step = StepRecord {
-                role: metric.from.role.clone(),
-                host: nowhere.clone(),
-                phase: Phase::Run,
-                number: 0,
-                command: String::new(),
-                spawned: false,
-                monitor: None,
-                began: jiff::Timestamp::UNIX_EPOCH,
-                began_monotonic: 0,
-                ending: Ending::Exit(0),
-                usage: ResourceUsage::default(),
-                stdout: nothing(),
-                stderr: nothing(),
-            };
+            let step = StepRecord::new(metric.from.role.clone(), nowhere.clone(), Phase::Run);
             metric.reading_of(&Printed {
                 source: metric.from.to_string(),
                 host: None,

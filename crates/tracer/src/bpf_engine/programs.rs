@@ -14,7 +14,7 @@ use super::btf::KernelTypes;
 use super::clock::now;
 use super::count_map::CountMap;
 use super::ring_buffer::{Ring, SharedMemory};
-use super::task_storage::{TaskStorage, opens_threads};
+use super::task_storage::{TaskStorage, ThreadVisitor, opens_threads};
 use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
 use crate::error::{BpfEngineError, TraceError};
 use crate::options::{TraceOptions, TraceScope};
@@ -195,10 +195,9 @@ fn load_with(
         let map = maps.remove(name).map(|(fd, _)| fd);
         map.ok_or(BpfEngineError::Object { what: name })
     };
-    let threads = match visitor {
-        Some(visitor) => TaskStorage::visited(map("threads")?, visitor.program, map("visits")?),
-        None => TaskStorage::opened(map("threads")?),
-    };
+    let visits = map("visits")?;
+    let visitor = visitor.map(|visitor| ThreadVisitor::new(visitor.program, visits));
+    let threads = TaskStorage::new(map("threads")?, visitor);
     let ring_map = map("ring")?;
     let page = rustix::param::page_size();
     let control = SharedMemory::new(map("controls")?.as_fd(), 0, page, true)

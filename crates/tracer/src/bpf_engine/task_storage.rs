@@ -13,41 +13,53 @@ use crate::processes::process_and_parent;
 
 /// The storages of threads.
 #[derive(Debug, Clone)]
-pub(super) struct TaskStorage(Arc<Access>);
+pub(super) struct TaskStorage {
+    storages: Arc<OwnedFd>,
+    /// Where threads can't be opened.
+    visitor: Option<Arc<ThreadVisitor>>,
+}
 
-/// How they are reached.
+/// A program that visits the threads of a process.
 #[derive(Debug)]
-enum Access {
-    Opened {
-        storages: OwnedFd,
-    },
-    Visited {
-        /// As long as the program is there.
-        _storages: OwnedFd,
-        visitor: OwnedFd,
-        /// What is asked of a visit and what came of it: one at a time.
-        visits: Mutex<OwnedFd>,
-    },
+pub(super) struct ThreadVisitor {
+    program: OwnedFd,
+    /// What is asked of a visit and what came of it: one at a time.
+    visits: Mutex<OwnedFd>,
+}
+
+impl ThreadVisitor {
+    /// The program, and the map by which it is asked.
+    pub fn new(program: OwnedFd, visits: OwnedFd) -> Self {
+        Self {
+            program,
+            visits: Mutex::new(visits),
+        }
+    }
+
+    /// Has the program do something with a thread's storage, and gives it back as it is in the request then.
+    fn visit(&self, tid: i32, action: VisitAction, storage: &[u8]) -> io::Result<Vec<u8>> {
+        let (process, _) = process_and_parent(tid)?;
+        let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut visit = records::visit(tid, action, storage);
+        bpf_syscall::update(visits.as_fd(), 0, &visit)?;
+        bpf_syscall::visit_threads(self.program.as_fd(), process)?;
+        bpf_syscall::look_up(visits.as_fd(), 0, &mut visit)?;
+        records::visited(visit)
+    }
 }
 
 impl TaskStorage {
     /// Those of no kernel: every look fails.
     pub fn none(nowhere: OwnedFd) -> Self {
-        Self::opened(nowhere)
+        Self::new(nowhere, None)
     }
 
-    /// Storages of threads that can be opened: see [`opens_threads`].
-    pub fn opened(storages: OwnedFd) -> Self {
-        Self(Arc::new(Access::Opened { storages }))
-    }
-
-    /// Storages that a program visits.
-    pub fn visited(storages: OwnedFd, visitor: OwnedFd, visits: OwnedFd) -> Self {
-        Self(Arc::new(Access::Visited {
-            _storages: storages,
-            visitor,
-            visits: Mutex::new(visits),
-        }))
+    /// Storages of threads that are opened ([`opens_threads`]), or visited by this program.
+    pub fn new(storages: OwnedFd, visitor: Option<ThreadVisitor>) -> Self {
+        Self {
+            storages: Arc::new(storages),
+            visitor: visitor.map(Arc::new),
+        }
     }
 
     /// Has a thread's calls told from now on. `state` says where it is: see [`records::state`], 0 for a thread that is in no call.
@@ -66,45 +78,32 @@ impl TaskStorage {
     }
 
     fn set(&self, tid: i32, storage: &[u8]) -> io::Result<()> {
-        let Access::Opened { storages } = &*self.0 else {
-            return self.visit(tid, VisitAction::Set, storage).map(drop);
-        };
-        bpf_syscall::update(storages.as_fd(), thread_fd(tid)?.as_raw_fd(), storage)
+        if let Some(visitor) = &self.visitor {
+            return visitor.visit(tid, VisitAction::Set, storage).map(drop);
+        }
+        bpf_syscall::update(self.storages.as_fd(), thread_fd(tid)?.as_raw_fd(), storage)
     }
 
     /// Ends that.
     pub fn forget(&self, tid: i32) -> io::Result<()> {
-        let Access::Opened { storages } = &*self.0 else {
-            return self.visit(tid, VisitAction::Delete, &[]).map(drop);
-        };
-        bpf_syscall::delete(storages.as_fd(), thread_fd(tid)?.as_raw_fd())
+        if let Some(visitor) = &self.visitor {
+            return visitor.visit(tid, VisitAction::Delete, &[]).map(drop);
+        }
+        bpf_syscall::delete(self.storages.as_fd(), thread_fd(tid)?.as_raw_fd())
     }
 
     /// A thread's storage as it is now.
     pub fn get(&self, tid: i32) -> io::Result<Vec<u8>> {
-        let Access::Opened { storages } = &*self.0 else {
-            return self.visit(tid, VisitAction::Get, &[]);
-        };
+        if let Some(visitor) = &self.visitor {
+            return visitor.visit(tid, VisitAction::Get, &[]);
+        }
         let mut value = vec![0; records::STORAGE];
-        bpf_syscall::look_up(storages.as_fd(), thread_fd(tid)?.as_raw_fd(), &mut value)?;
+        bpf_syscall::look_up(
+            self.storages.as_fd(),
+            thread_fd(tid)?.as_raw_fd(),
+            &mut value,
+        )?;
         Ok(value)
-    }
-
-    /// Has the program do something with a thread's storage, and gives it back as it is in the request then.
-    fn visit(&self, tid: i32, action: VisitAction, storage: &[u8]) -> io::Result<Vec<u8>> {
-        let Access::Visited {
-            visitor, visits, ..
-        } = &*self.0
-        else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
-        let (process, _) = process_and_parent(tid)?;
-        let visits = visits.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut visit = records::visit(tid, action, storage);
-        bpf_syscall::update(visits.as_fd(), 0, &visit)?;
-        bpf_syscall::visit_threads(visitor.as_fd(), process)?;
-        bpf_syscall::look_up(visits.as_fd(), 0, &mut visit)?;
-        records::visited(visit)
     }
 }
 

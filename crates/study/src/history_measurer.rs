@@ -168,16 +168,18 @@ impl<'a> HistoryMeasurer<'a> {
         self.workshop.versions()[version].full_name()
     }
 
-    async fn build(&mut self, request: Request) -> Result<Measurement, Unmeasurable> {
+    /// Builds what is asked for; nothing where another testbed has built it meanwhile.
+    async fn build(&mut self, request: Request) -> Result<Option<Measurement>, Unmeasurable> {
         let mut stop = self.stop.clone();
         let shared = Arc::clone(&self.shared_builds);
         let _quiet = tokio::select! {
             quiet = shared.quiet.write() => quiet,
-            _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
+            _ = stop.wait_for(|stop| *stop) => return Ok(Some(Measurement::Interrupted)),
         };
-        if let Some(Err(why)) = shared.outcome(build_of(&request)) {
-            // Another testbed has asked for it meanwhile.
-            return Ok(Measurement::NoBuild(why));
+        match shared.outcome(build_of(&request)) {
+            Some(Ok(())) => return Ok(None),
+            Some(Err(why)) => return Ok(Some(Measurement::NoBuild(why))),
+            None => {}
         }
         let layout = self.layouts[request.layout];
         self.events.emit(&Event::BuildStarted {
@@ -191,14 +193,14 @@ impl<'a> HistoryMeasurer<'a> {
         };
         let built = tokio::select! {
             built = self.workshop.build(request.version, layout, along) => built,
-            _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
+            _ = stop.wait_for(|stop| *stop) => return Ok(Some(Measurement::Interrupted)),
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
         match &record.failure {
             None => self.mark_built(build_of(&request)),
             Some(why) => shared.set_outcome(build_of(&request), Err(why.to_string())),
         }
-        Ok(Measurement::Built(Box::new(record)))
+        Ok(Some(Measurement::Built(Box::new(record))))
     }
 
     fn mark_built(&mut self, build: Build) {
@@ -488,7 +490,11 @@ impl Measurer for HistoryMeasurer<'_> {
                 _ = stop.wait_for(|stop| *stop) => return Ok(Measurement::Interrupted),
             };
             match made {
-                None => return self.build(request).await,
+                None => {
+                    if let Some(came) = self.build(request).await? {
+                        return Ok(came);
+                    }
+                }
                 Some(Err(why)) => return Ok(Measurement::NoBuild(why)),
                 Some(Ok(())) => self.mark_built(build_of(&request)),
             }

@@ -82,8 +82,11 @@ pub(crate) struct Collector {
     modules: Modules,
     /// The tracepoint, where off-CPU time is what is collected.
     switches: Option<SchedSwitch>,
-    /// Threads that wait, by their numbers outside of containers.
+    /// Threads that wait, by their numbers.
     waiting: HashMap<i32, Waiting>,
+    /// Threads that were sampled since the last switch of their processors; after records were lost there is nothing to know.
+    sampled: HashMap<u32, Option<i32>>,
+    /// Records that had no room, and samples of switches that the kernel didn't write.
     pub lost: u64,
     pub truncated: u64,
     /// The addresses of one sample, the innermost first.
@@ -98,6 +101,7 @@ impl Collector {
             modules: Modules::default(),
             switches,
             waiting: HashMap::new(),
+            sampled: HashMap::new(),
             lost: 0,
             truncated: 0,
             addresses: Vec::new(),
@@ -134,6 +138,18 @@ impl Collector {
                 self.lost += records;
                 // Ends of waiting may be among them: none is better than one that is too long.
                 self.waiting.clear();
+                self.sampled.clear();
+            }
+            Record::Switched {
+                pid,
+                tid,
+                cpu,
+                ends: true,
+            } => self.check_sampled(pid, tid, cpu),
+            Record::Switched { tid, .. } => {
+                if let Some(waiting) = self.waiting.remove(&tid) {
+                    self.end_wait(&waiting, time_ns);
+                }
             }
             Record::Sampled(sampled) => self.apply_sample(&sampled, time_ns),
             Record::Other => {}
@@ -161,22 +177,28 @@ impl Collector {
             }
             return;
         };
-        let Some(switch) = switches.switch(sampled.raw) else {
+        let Some(ended) = switches.thread_ended(sampled.raw) else {
             return;
         };
-        if let Some(waiting) = self.waiting.remove(&switch.next) {
-            self.end_wait(&waiting, time_ns);
-        }
+        self.sampled.insert(sampled.cpu, Some(sampled.tid));
         // Nothing waits in a processor that has nothing to do.
-        let waits = switch.previous > 0 && !switch.previous_ended;
-        if waits && self.processes.is_watched(sampled.pid) {
+        if sampled.tid > 0 && !ended && self.processes.is_watched(sampled.pid) {
             let waiting = Waiting {
                 stack: self.add_stack(sampled),
                 thread: self.processes.thread(sampled.pid, sampled.tid),
                 cpu: sampled.cpu.cast_signed(),
                 since_ns: time_ns,
             };
-            self.waiting.insert(switch.previous, waiting);
+            self.waiting.insert(sampled.tid, waiting);
+        }
+    }
+
+    /// Counts a switch without a sample as lost: the kernel drops events of a thread that it takes for being within another one.
+    fn check_sampled(&mut self, pid: i32, tid: i32, cpu: u32) {
+        let known = self.sampled.insert(cpu, None);
+        let missing = known.is_some_and(|sampled| sampled != Some(tid));
+        if missing && self.processes.is_watched(pid) {
+            self.lost += 1;
         }
     }
 
@@ -232,5 +254,81 @@ impl Collector {
             });
         }
         self.stacks.add_stack(addresses.iter().rev().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A collector of what waits, and how to tell it of one thread's switches on one processor.
+    struct Switches(Collector);
+
+    impl Switches {
+        fn new() -> Self {
+            let described = SchedSwitch::parse(
+                7,
+                "\tfield:long prev_state;\toffset:0;\tsize:8;\tsigned:1;\n",
+            );
+            assert!(described.is_some());
+            Self(Collector::new(ProfiledProcesses::Machine, described))
+        }
+
+        fn sample(&mut self, time_ns: u64) {
+            let sampled = Sampled {
+                pid: 5,
+                tid: 5,
+                cpu: 1,
+                kernel: &[],
+                raw: &1_u64.to_ne_bytes(),
+                user: None,
+            };
+            self.0.apply(Record::Sampled(sampled), time_ns);
+        }
+
+        fn switch(&mut self, ends: bool, time_ns: u64) {
+            let switched = Record::Switched {
+                pid: 5,
+                tid: 5,
+                cpu: 1,
+                ends,
+            };
+            self.0.apply(switched, time_ns);
+        }
+
+        fn waited_ns(&self) -> u64 {
+            let weights = self.0.stacks.weights();
+            weights.iter().map(|(_, _, weight)| weight.weight).sum()
+        }
+    }
+
+    #[test]
+    fn a_wait_lasts_from_its_sample_to_the_next_switch_to_its_thread() {
+        let mut switches = Switches::new();
+        for time in [100, 200] {
+            switches.sample(time);
+            switches.switch(true, time + 1);
+            switches.switch(false, time + 30);
+        }
+        assert_eq!((switches.waited_ns(), switches.0.lost), (60, 0));
+    }
+
+    #[test]
+    fn a_switch_without_its_sample_is_lost_but_not_where_a_record_was_lost_that_is_known() {
+        let mut switches = Switches::new();
+        // Its sample may be of before all.
+        switches.switch(true, 1);
+        assert_eq!(switches.0.lost, 0);
+        switches.switch(false, 10);
+        switches.switch(true, 20);
+        assert_eq!(switches.0.lost, 1);
+        switches.switch(false, 30);
+        switches.0.apply(Record::Lost(2), 35);
+        switches.switch(true, 40);
+        assert_eq!(switches.0.lost, 3);
+        switches.switch(false, 50);
+        switches.sample(60);
+        switches.switch(true, 61);
+        assert_eq!(switches.0.lost, 3);
     }
 }

@@ -41,7 +41,7 @@ pub fn sched_switch(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let format = String::from_utf8_lossy(parts.next().unwrap_or_default());
     if let Some(described) = SchedSwitch::parse(1, &format) {
-        let _switch = described.switch(parts.next().unwrap_or_default());
+        let _ended = described.thread_ended(parts.next().unwrap_or_default());
     }
 }
 

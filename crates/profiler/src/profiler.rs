@@ -65,7 +65,7 @@ impl CollectedProfile {
         let lost = self.profile.lost;
         if lost > 0 {
             say(&format!(
-                "warning: {lost} records found no room and are lost"
+                "warning: {lost} records are lost: they found no room, or the kernel left them out"
             ));
         }
         if let Some(why) = &self.kernel_without_names {
@@ -107,6 +107,7 @@ impl Profiler {
                 config: switches.id,
                 period: 1,
                 sample_type: sample::RAW,
+                flags: flag::CONTEXT_SWITCH,
                 sample_stack_user: STACK_OFF_CPU,
                 ..EventAttributes::default()
             };

@@ -30,6 +30,13 @@ pub(crate) enum Record<'a> {
     },
     /// A thread ended.
     Exited { pid: i32, tid: i32 },
+    /// A thread begins to run on a processor, or another one comes after it there: `ends`.
+    Switched {
+        pid: i32,
+        tid: i32,
+        cpu: u32,
+        ends: bool,
+    },
     /// So many records had no room.
     Lost(u64),
     /// A sample.
@@ -110,8 +117,11 @@ const EXIT: u32 = 4;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MMAP2: u32 = 10;
+const SWITCH_CPU_WIDE: u32 = 15;
 /// Flag of a name that a thread has by execve(2).
 const BY_EXEC: u16 = 1 << 13;
+/// Flag of a switch at which a thread ceases to run.
+const OUT: u16 = 1 << 13;
 
 /// When a record was written; none of one that is too short.
 pub(crate) fn time(record: &[u8]) -> Option<u64> {
@@ -135,7 +145,8 @@ pub(crate) fn parse(record: &[u8], with_raw: bool) -> Option<Record<'_>> {
     if kind == SAMPLE {
         return parse_sample(body, with_raw).map(Record::Sampled);
     }
-    let mut fields = Fields(&body[..body.len().checked_sub(TRAILER)?]);
+    let (body, trailer) = body.split_at(body.len().checked_sub(TRAILER)?);
+    let mut fields = Fields(body);
     Some(match kind {
         MMAP2 => {
             let (pid, _tid) = (fields.id()?, fields.id()?);
@@ -171,6 +182,17 @@ pub(crate) fn parse(record: &[u8], with_raw: bool) -> Option<Record<'_>> {
                     parent_pid,
                     parent_tid,
                 },
+            }
+        }
+        SWITCH_CPU_WIDE => {
+            // Before the trailer are the numbers of the thread on the other side of the switch.
+            let mut fields = Fields(trailer);
+            let (pid, tid, _time) = (fields.id()?, fields.id()?, fields.u64()?);
+            Record::Switched {
+                pid,
+                tid,
+                cpu: fields.u32()?,
+                ends: flags & OUT != 0,
             }
         }
         LOST => {
@@ -296,10 +318,32 @@ mod tests {
         assert!(matches!(parse(&lost, false), Some(Record::Lost(3))));
     }
 
+    #[test]
+    fn a_switch_is_of_the_thread_that_its_trailer_names() {
+        let other = [7_u32, 8].map(u32::to_ne_bytes).concat();
+        let own = [1_u32, 2].map(u32::to_ne_bytes).concat();
+        let (when, cpu) = (5_u64.to_ne_bytes(), 3_u64.to_ne_bytes());
+        for (flags, ended) in [(0, false), (OUT, true)] {
+            let switch = record(SWITCH_CPU_WIDE, flags, &[&other, &own, &when, &cpu]);
+            assert_eq!(time(&switch), Some(5));
+            let read = parse(&switch, true);
+            let Some(Record::Switched {
+                pid: 1,
+                tid: 2,
+                cpu: 3,
+                ends,
+            }) = read
+            else {
+                panic!("{read:?}");
+            };
+            assert_eq!(ends, ended);
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn no_bytes_are_read_beyond_their_end(
-            kind in 0_u32..12,
+            kind in 0_u32..17,
             body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
             small in proptest::prelude::any::<bool>(),
         ) {

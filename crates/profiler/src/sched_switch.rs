@@ -5,22 +5,11 @@ use std::{fs, io};
 /// Where the kernel describes its tracepoints.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// The tracepoint: its number and where its values stand.
+/// The tracepoint: its number and where the value that is read stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchedSwitch {
     pub id: u64,
-    previous: usize,
     previous_state: usize,
-    next: usize,
-}
-
-/// One switch. Threads have the numbers that they have outside of containers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Switch {
-    pub previous: i32,
-    /// Whether the thread before has ended.
-    pub previous_ended: bool,
-    pub next: i32,
 }
 
 impl SchedSwitch {
@@ -51,23 +40,16 @@ impl SchedSwitch {
         };
         Some(Self {
             id,
-            previous: offset("prev_pid")?,
             previous_state: offset("prev_state")?,
-            next: offset("next_pid")?,
         })
     }
 
-    /// Reads a switch from what a sample holds of it.
-    pub fn switch(&self, raw: &[u8]) -> Option<Switch> {
+    /// Reads from what a sample holds of a switch whether the thread that ran before has ended.
+    pub fn thread_ended(&self, raw: &[u8]) -> Option<bool> {
         /// EXIT_DEAD and EXIT_ZOMBIE of the kernel.
         const ENDED: u64 = 0x30;
-        let id = |at: usize| Some(i32::from_ne_bytes(*raw.get(at..)?.first_chunk()?));
         let state = raw.get(self.previous_state..)?.first_chunk()?;
-        Some(Switch {
-            previous: id(self.previous)?,
-            previous_ended: u64::from_ne_bytes(*state) & ENDED != 0,
-            next: id(self.next)?,
-        })
+        Some(u64::from_ne_bytes(*state) & ENDED != 0)
     }
 }
 
@@ -82,19 +64,13 @@ mod tests {
         \tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n";
 
     #[test]
-    fn values_stand_where_the_kernel_says() {
+    fn a_state_stands_where_the_kernel_says() {
         let described = SchedSwitch::parse(7, FORMAT).unwrap();
         let mut raw = [0; 64];
-        raw[24..28].copy_from_slice(&5_i32.to_ne_bytes());
+        assert_eq!(described.thread_ended(&raw), Some(false));
         raw[32] = 0x20;
-        raw[56..60].copy_from_slice(&6_i32.to_ne_bytes());
-        let switch = Switch {
-            previous: 5,
-            previous_ended: true,
-            next: 6,
-        };
-        assert_eq!(described.switch(&raw), Some(switch));
-        assert_eq!(described.switch(&raw[..58]), None);
+        assert_eq!(described.thread_ended(&raw), Some(true));
+        assert_eq!(described.thread_ended(&raw[..38]), None);
         assert_eq!(SchedSwitch::parse(7, "nothing"), None);
     }
 }

@@ -38,7 +38,7 @@ use fuel::{Fuel, FueledData, RunData};
 use rewriting::{OUTSIDE, Rewriting};
 
 /// Longest program, in bytes.
-const LONGEST: usize = 4500;
+const LONGEST: usize = 8 << 10;
 
 /// Stack for reading, compiling, running and dropping programs and documents, in bytes. All of these call
 /// themselves as deeply as the program is nested: up to 10 KiB for each byte of it without optimisation.
@@ -618,7 +618,7 @@ mod tests {
         assert_eq!(mistake(".a | )").place, 5..6);
         assert_eq!(mistake("").place, 0..0);
         assert_eq!(mistake("if . then 1").place, 11..11);
-        assert!(mistake(&".|".repeat(3000)).message.contains("too long"));
+        assert!(mistake(&".|".repeat(5000)).message.contains("too long"));
     }
 
     #[test]

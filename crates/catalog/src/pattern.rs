@@ -165,11 +165,27 @@ pub(crate) fn regex(source: &str) -> Result<Regex, PatternError> {
         })
 }
 
+/// A number, with or without commas between its thousands.
 fn number(text: &[u8]) -> Result<f64, NumberError> {
-    let number = std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.trim().parse::<f64>().ok());
+    let written = std::str::from_utf8(text).ok().map(str::trim);
+    let number = written.and_then(|text| match text.contains(',') {
+        true if has_thousands(text) => text.replace(',', "").parse().ok(),
+        true => None,
+        false => text.parse::<f64>().ok(),
+    });
     number.ok_or_else(|| NumberError::NotANumber(beginning(&String::from_utf8_lossy(text))))
+}
+
+/// Whether all commas stand between thousands: `2,421,115.5`.
+fn has_thousands(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut groups = whole.trim_start_matches(['+', '-']).split(',');
+    let digits = |group: &str| group.bytes().all(|c| c.is_ascii_digit());
+    let first = groups.next().unwrap_or_default();
+    (1..=3).contains(&first.len())
+        && digits(first)
+        && !fraction.contains(',')
+        && groups.all(|group| group.len() == 3 && digits(group))
 }
 
 fn push(numbers: &mut Vec<f64>, number: f64) -> Result<(), NumberError> {
@@ -231,7 +247,10 @@ mod tests {
     fn what_is_no_finite_number_is_refused() {
         let of = |text: &str| numbers("x=(?<value>.*)", text, "s");
         assert_eq!(of("x=fast"), Err(NumberError::NotANumber("fast".into())));
-        assert_eq!(of("x=1,5"), Err(NumberError::NotANumber("1,5".into())));
+        for not_thousands in ["1,5", "1,2345", ",123", "1234,567", "1,", "1.5,000"] {
+            let refused = Err(NumberError::NotANumber(not_thousands.into()));
+            assert_eq!(of(&format!("x={not_thousands}")), refused);
+        }
         assert_eq!(of("x="), Err(NumberError::NotANumber(String::new())));
         for endless in ["nan", "-inf", "infinity", "1e999"] {
             assert_eq!(
@@ -245,6 +264,15 @@ mod tests {
         assert_eq!(
             with_unit("x=1 parsec"),
             Err(NumberError::Unit("parsec".into()))
+        );
+    }
+
+    #[test]
+    fn commas_may_stand_between_thousands() {
+        let text = "2,421,115 ops/sec\n12,000.5 ops/sec\n-1,000 ops/sec\n999 ops/sec";
+        assert_eq!(
+            numbers(r"^(?<value>\S+) ops", text, "ops/s"),
+            Ok(vec![2_421_115.0, 12_000.5, -1000.0, 999.0])
         );
     }
 

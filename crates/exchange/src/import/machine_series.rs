@@ -2,15 +2,30 @@
 //!
 //! A recording of a day has millions of numbers. They are put together here, so that an importer's program sees a series at a time:
 //! `{hosts: [{hostname, …}], when, series: [{host, group, of, name, values}]}`. `of` says which device it is of; `group` is where JSON says it.
-//! Whatever is no number is left out.
+//! `group` is also told where two tables of a text have a column of the same name. Whatever is no number is left out, but for numbers
+//! that were rounded for people: a text that has some is refused.
 
 use backsight_catalog::JsonDocument;
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Why a text is no recording that can be read: each with its line, from 1.
+#[derive(Debug)]
+pub(super) enum MachineSeriesError {
+    /// It isn't JSON.
+    Json(serde_json::Error),
+    /// All of an interval is in one row (`sadf -d -h`).
+    Horizontal(usize),
+    /// A number was rounded for people (`sar --human`).
+    Rounded(usize, String),
+}
+
 /// What a series is of: host, group, devices, name.
 type SeriesKey = (String, String, BTreeMap<String, String>, String);
+
+/// Names of JSON's numbers that say which device a row is of.
+const COUNTED_DEVICES: &[&str] = &["number", "node", "line", "bus_number"];
 
 /// Series that are being read.
 #[derive(Debug, Default)]
@@ -21,18 +36,19 @@ struct Recording {
 }
 
 /// A recording as a document; without series where it is none.
-pub(super) fn document(content: &[u8]) -> Result<JsonDocument, serde_json::Error> {
+pub(super) fn document(content: &[u8]) -> Result<JsonDocument, MachineSeriesError> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let mut recording = Recording::default();
     if content.trim_ascii_start().starts_with(b"{") {
-        recording.read_json(&serde_json::from_slice(content)?);
+        let whole = serde_json::from_slice(content).map_err(MachineSeriesError::Json)?;
+        recording.read_json(&whole);
     } else {
         let text = String::from_utf8_lossy(content);
         let first = text.lines().next().unwrap_or_default();
         if first.starts_with("# hostname;") {
-            recording.read_rows(&text);
+            recording.read_rows(&text)?;
         } else if first.starts_with("Linux ") {
-            recording.read_tables(&text);
+            recording.read_tables(&text)?;
         }
     }
     Ok(recording.into_document())
@@ -79,7 +95,7 @@ impl Recording {
         let device = |(name, value): (&String, &Value)| {
             let text = match value {
                 Value::String(text) => text.clone(),
-                Value::Number(number) if name == "number" || name == "node" => number.to_string(),
+                Value::Number(number) if COUNTED_DEVICES.contains(&&name[..]) => number.to_string(),
                 _ => return None,
             };
             Some((name.clone(), text))
@@ -98,11 +114,14 @@ impl Recording {
     }
 
     /// Rows between semicolons below their names.
-    fn read_rows(&mut self, text: &str) {
+    fn read_rows(&mut self, text: &str) -> Result<(), MachineSeriesError> {
         let mut names: Vec<&str> = Vec::new();
-        for line in text.lines() {
+        for (line, number) in text.lines().zip(1..) {
             if let Some(said) = line.strip_prefix('#') {
                 names = said.trim().split(';').skip(3).collect();
+                if names.iter().any(|name| name.ends_with("[...]")) {
+                    return Err(MachineSeriesError::Horizontal(number));
+                }
                 continue;
             }
             let mut fields = line.trim_end().split(';');
@@ -110,15 +129,31 @@ impl Recording {
             else {
                 continue;
             };
-            self.read_row(host, &names, &fields.collect::<Vec<_>>());
+            let fields: Vec<&str> = fields.collect();
+            // Of interrupts, processors have a column each, all together before them.
+            let (read, every) = match names.split_last() {
+                Some((&"CPU*", before)) => {
+                    let processors = fields.len().saturating_sub(before.len());
+                    let each = (0..processors).map(|column| match column {
+                        0 => "all".to_owned(),
+                        number => format!("CPU{}", number - 1),
+                    });
+                    (before, each.collect())
+                }
+                _ => (&names[..], Vec::new()),
+            };
+            let every = every.iter().map(String::as_str);
+            let names: Vec<&str> = read.iter().copied().chain(every).collect();
+            self.read_row(host, &names, &fields, number)?;
         }
+        Ok(())
     }
 
     /// Tables whose first column is a time.
-    fn read_tables(&mut self, text: &str) {
+    fn read_tables(&mut self, text: &str) -> Result<(), MachineSeriesError> {
         let mut host = String::new();
         let mut names: Vec<&str> = Vec::new();
-        for line in text.lines() {
+        for (line, number) in text.lines().zip(1..) {
             if let Some(said) = line.strip_prefix("Linux ") {
                 let (kernel, rest) = said.split_once(" (").unwrap_or((said, ""));
                 host = rest.split(')').next().unwrap_or_default().to_owned();
@@ -127,8 +162,12 @@ impl Recording {
                 continue;
             }
             let mut words = line.split_whitespace().peekable();
+            // Some languages write other signs between the numbers.
             let is_time = |word: &str| {
-                word.len() == 8 && word.bytes().all(|c| c.is_ascii_digit() || c == b':')
+                word.bytes().filter(u8::is_ascii_digit).count() == 6
+                    && word
+                        .chars()
+                        .all(|c| c.is_ascii_digit() || c == ':' || !c.is_ascii())
             };
             if !words.next().is_some_and(is_time) {
                 continue;
@@ -141,16 +180,28 @@ impl Recording {
             if row.iter().all(is_name) {
                 names = row;
             } else if row.len() == names.len() {
-                self.read_row(&host, &names, &row);
+                self.read_row(&host, &names, &row, number)?;
             }
         }
+        Ok(())
     }
 
     /// Columns that say what a row is of are written in capitals.
-    fn read_row(&mut self, host: &str, names: &[&str], fields: &[&str]) {
+    fn read_row(
+        &mut self,
+        host: &str,
+        names: &[&str],
+        fields: &[&str],
+        line: usize,
+    ) -> Result<(), MachineSeriesError> {
+        let is_processor = |name: &str| {
+            let number = name.strip_prefix("CPU").unwrap_or_default();
+            !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
+        };
         let is_device = |name: &str| {
             name.starts_with(|c: char| c.is_ascii_uppercase())
                 && !name.contains(|c: char| c.is_ascii_lowercase() || "%/".contains(c))
+                && !is_processor(name)
         };
         let columns = || names.iter().zip(fields);
         let of = columns().filter(|(name, _)| is_device(name));
@@ -163,8 +214,13 @@ impl Recording {
         for (name, text) in columns().filter(|(name, _)| !is_device(name)) {
             // Some languages write a comma.
             let number = text.replacen(',', ".", 1).parse().ok();
-            self.add((host, "", of.clone(), name), number);
+            if number.is_none() && is_rounded(text) {
+                return Err(MachineSeriesError::Rounded(line, (*text).to_owned()));
+            }
+            let key = (host, group(names, name), of.clone(), *name);
+            self.add(key, number);
         }
+        Ok(())
     }
 
     fn add(
@@ -208,4 +264,19 @@ impl Recording {
             ("series".to_owned(), JsonDocument::list(series.collect())),
         ])
     }
+}
+
+/// The group of a column that two tables have, as JSON calls it.
+fn group(names: &[&str], name: &str) -> &'static str {
+    match name {
+        "retrans/s" if names.contains(&"call/s") => "net-nfs",
+        "retrans/s" => "net-etcp",
+        _ => "",
+    }
+}
+
+/// Whether a number was written for people: with its unit, and rounded.
+fn is_rounded(text: &str) -> bool {
+    let number = text.strip_suffix(|c| "%sBkMGTP".contains(c));
+    number.is_some_and(|number| number.replacen(',', ".", 1).parse::<f64>().is_ok())
 }

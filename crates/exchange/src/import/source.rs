@@ -19,7 +19,7 @@ use std::{
 use super::{
     ImportError,
     definition::{Reads, Shape, groups},
-    machine_series,
+    machine_series::{self, MachineSeriesError},
     record::printable,
 };
 
@@ -115,8 +115,7 @@ impl SourceDocument {
             Reads::CsvRows => csv_rows(file)?,
             Reads::Sysstat => {
                 let read = machine_series::document(&file.content);
-                let fault = |error: serde_json::Error| not_json(file, error.line(), &error);
-                (read.map_err(fault)?, Vec::new())
+                (read.map_err(|error| no_recording(file, error))?, Vec::new())
             }
             Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet | Reads::Log => {
                 (JsonDocument::nothing(), Vec::new())
@@ -175,6 +174,23 @@ fn without_nan(content: &[u8]) -> Vec<u8> {
         rest = after;
     }
     written
+}
+
+fn no_recording(file: &SourceFile, error: MachineSeriesError) -> ImportError {
+    let refused =
+        |line: usize, what: &str| ImportError::new(&file.path, what).at(format!("line {line}"));
+    match error {
+        MachineSeriesError::Json(error) => not_json(file, error.line(), &error),
+        MachineSeriesError::Horizontal(line) => refused(
+            line,
+            "all of an interval is in one row, without names of its devices",
+        )
+        .help("have it written anew without `-h`: sadf -d FILE -- -A"),
+        MachineSeriesError::Rounded(line, number) => {
+            let what = format!("`{}` is rounded for people", printable(&number));
+            refused(line, &what).help("have it written anew without `--human`: sar -A -f FILE")
+        }
+    }
 }
 
 fn not_json(file: &SourceFile, line: usize, error: &serde_json::Error) -> ImportError {

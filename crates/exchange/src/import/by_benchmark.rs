@@ -13,7 +13,7 @@ use super::record::Record;
 /// The definitions that come with the program, each compiled when it is first asked for.
 static CATALOG: LazyLock<Option<Catalog>> = LazyLock::new(|| Catalog::load(&[]).ok());
 /// Groups of a path that are no parameters.
-const NOT_PARAMS: [&str; 4] = ["benchmark", "iteration", "side", "host"];
+const NOT_PARAMS: [&str; 5] = ["benchmark", "iteration", "side", "side_folder", "host"];
 /// Shortest beginning of a name that says which program it is.
 const SHORTEST: usize = 3;
 
@@ -97,6 +97,7 @@ fn records_by(
             benchmark: name.to_owned(),
             params: params(said),
             variant: None,
+            side: None,
             metric: Some(reading.metric.to_string()),
             unit: Some(metric.unit.to_string()),
             better: Some(metric.better),

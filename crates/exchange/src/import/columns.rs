@@ -276,6 +276,7 @@ impl Gathered {
             benchmark: key.benchmark.clone(),
             params,
             variant: key.variant.clone(),
+            side: None,
             metric: Some(key.metric.clone()),
             unit: key.unit.clone(),
             better,

@@ -10,15 +10,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use regex::Regex;
+
 use super::{
     ImportError, Importer, SourceFile,
-    definition::{Shape, groups},
+    definition::Shape,
     packed::{archive_folder, members, unpacked_path},
+    sides::PathSide,
     source::{DEEPEST, MOST_FILES, whole_path},
 };
 
 /// The group of an importer's `path` that names the side of a comparison that a file is of.
 const SIDE: &str = "side";
+/// The same, where a folder of this name elsewhere is another side.
+const SIDE_FOLDER: &str = "side_folder";
 
 /// A file that an importer reads.
 #[derive(Debug)]
@@ -28,7 +33,7 @@ pub(super) struct FoundFile {
     /// Where its bytes are.
     pub origin: FileOrigin,
     /// The side of a comparison that its path says.
-    pub side: Option<String>,
+    pub side: Option<PathSide>,
 }
 
 /// Where the bytes of a file are.
@@ -201,10 +206,21 @@ impl<'a> Search<'a> {
             let whole = whole_path(&file.path);
             let path = importer.shape_of(&whole);
             let path = path.and_then(|shape| shape.path.as_ref());
-            file.side = path.and_then(|path| groups(path, &whole)?.remove(SIDE));
+            file.side = path.and_then(|path| side_of(path, &whole));
         }
         self.found
     }
+}
+
+/// The side that a path names.
+fn side_of(expression: &Regex, whole: &str) -> Option<PathSide> {
+    let captures = expression.captures(whole)?;
+    let folder = captures.name(SIDE_FOLDER);
+    let name = folder.or_else(|| captures.name(SIDE))?;
+    Some(PathSide {
+        name: name.as_str().to_owned(),
+        within: folder.map(|it| whole[..it.start()].trim_end_matches('/').to_owned()),
+    })
 }
 
 /// Whether a file stands beside this one that says the same in more detail.

@@ -20,6 +20,7 @@ mod machine_series;
 mod packed;
 mod reading;
 mod record;
+mod sides;
 mod source;
 mod test_results;
 
@@ -30,7 +31,6 @@ pub use source::SourceFile;
 pub use test_results::{CopiedFile, ImportedTests, guess_test_format, import_tests, test_formats};
 
 use std::{
-    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
 };
@@ -40,6 +40,7 @@ use definition::searching;
 use folder::{FileOrigin, FolderFiles};
 use packed::archive_folder;
 use reading::{FileRecords, ReadingContext};
+use sides::{PathSide, Sides};
 
 /// Most names that a note lists.
 const MOST_NAMED: usize = 12;
@@ -139,8 +140,12 @@ pub fn import(
             }
         } else {
             let mut context = ReadingContext::default();
-            for path in paths {
-                add_path(importer, path, &mut context, &mut assembly)?;
+            let read = paths.iter();
+            let read = read.map(|path| ReadPath::read(importer, path, &mut context));
+            let read = read.collect::<Result<Vec<ReadPath>, ImportError>>()?;
+            let sides = Sides::new(read.iter().flat_map(ReadPath::sides));
+            for path in read {
+                path.add(importer, &sides, &mut assembly)?;
             }
         }
         assembly.finish()
@@ -184,52 +189,80 @@ fn not_it(importer: &Importer, path: &Path, what: &str) -> ImportError {
     ))
 }
 
-/// Adds what a path names: a file, or the files of a folder or an archive.
-fn add_path(
-    importer: &Importer,
-    path: &Path,
-    context: &mut ReadingContext,
-    assembly: &mut Assembly<'_>,
-) -> Result<(), ImportError> {
-    let mut found = files_of(importer, path)?;
-    let is_mixed = importer.is_mixed() && !(found.files.len() == 1 && path.is_file());
-    context.beside = std::mem::take(&mut found.beside);
-    let mut archives: Vec<ArchiveState> = std::mem::take(&mut found.archives)
-        .into_iter()
-        .map(ArchiveState::Unread)
-        .collect();
-    let mut left_alone = Vec::new();
-    let mut all_read = Vec::new();
-    for file in std::mem::take(&mut found.files) {
-        let opened = OpenedFile::open(file.path, file.origin);
-        let read = opened.and_then(|opened| {
-            let records = context.read(importer, &opened.text)?;
-            Ok((opened, records, file.side))
-        });
-        match read {
-            Ok(read) => all_read.push(read),
-            Err(refused) if is_mixed => left_alone.push(refused),
-            Err(refused) => return Err(refused),
+/// What a path names, read: a file, or the files of a folder or an archive.
+struct ReadPath {
+    found: FolderFiles,
+    is_mixed: bool,
+    /// Each file with its records and the side that its path names.
+    read: Vec<(OpenedFile, FileRecords, Option<PathSide>)>,
+    left_alone: Vec<ImportError>,
+}
+
+impl ReadPath {
+    fn read(
+        importer: &Importer,
+        path: &Path,
+        context: &mut ReadingContext,
+    ) -> Result<Self, ImportError> {
+        let mut found = files_of(importer, path)?;
+        let is_mixed = importer.is_mixed() && !(found.files.len() == 1 && path.is_file());
+        context.beside = std::mem::take(&mut found.beside);
+        let mut left_alone = Vec::new();
+        let mut all_read = Vec::new();
+        for file in std::mem::take(&mut found.files) {
+            let opened = OpenedFile::open(file.path, file.origin);
+            let read = opened.and_then(|opened| {
+                let records = context.read(importer, &opened.text)?;
+                Ok((opened, records, file.side))
+            });
+            match read {
+                Ok(read) => all_read.push(read),
+                Err(refused) if is_mixed => left_alone.push(refused),
+                Err(refused) => return Err(refused),
+            }
         }
-    }
-    let sides: BTreeSet<Option<&String>> = all_read.iter().map(|it| it.2.as_ref()).collect();
-    let has_sides = sides.len() > 1;
-    let added = !all_read.is_empty();
-    for (opened, mut records, side) in all_read {
-        for (record, _) in records.records.iter_mut().filter(|_| has_sides) {
-            record.variant = record.variant.take().or_else(|| side.clone());
+        if all_read.is_empty() && !left_alone.is_empty() {
+            return Err(left_alone.swap_remove(0));
         }
-        if let Some(part) = importer.part_of(&source::whole_path(&opened.text.path)) {
-            found.parts.insert(part, true);
+        Ok(Self {
+            found,
+            is_mixed,
+            read: all_read,
+            left_alone,
+        })
+    }
+
+    /// Of each record, the side that its path names and the one that its file says.
+    fn sides(&self) -> impl Iterator<Item = (Option<&PathSide>, Option<&str>)> + Clone {
+        self.read.iter().flat_map(|(_, records, path)| {
+            let records = records.records.iter();
+            records.map(|(record, _)| (path.as_ref(), record.side.as_deref()))
+        })
+    }
+
+    fn add(
+        mut self,
+        importer: &Importer,
+        sides: &Sides,
+        assembly: &mut Assembly<'_>,
+    ) -> Result<(), ImportError> {
+        let archives = std::mem::take(&mut self.found.archives);
+        let mut archives: Vec<ArchiveState> =
+            archives.into_iter().map(ArchiveState::Unread).collect();
+        for (opened, mut records, path) in self.read {
+            for (record, _) in &mut records.records {
+                let side = || sides.name(path.as_ref(), record.side.as_deref());
+                record.variant = record.variant.take().or_else(side);
+            }
+            if let Some(part) = importer.part_of(&source::whole_path(&opened.text.path)) {
+                self.found.parts.insert(part, true);
+            }
+            add_records(opened, records, &mut archives, assembly)?;
         }
-        add_records(opened, records, &mut archives, assembly)?;
-    }
-    if is_mixed {
-        name_left_alone(&found, &left_alone, assembly);
-    }
-    match left_alone.into_iter().next() {
-        Some(first) if !added => Err(first),
-        _ => Ok(()),
+        if self.is_mixed {
+            name_left_alone(&self.found, &self.left_alone, assembly);
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Record {
     pub params: Vec<(String, Value)>,
     /// The set-up, if the file knows any.
     pub variant: Option<String>,
+    /// Which side of a comparison it is of: a set-up, where there are several among what is imported together.
+    pub side: Option<String>,
     /// What was measured, in the file's words; none where nothing was, because it failed.
     pub metric: Option<String>,
     /// Its unit, in the file's words.
@@ -44,6 +46,7 @@ const FIELDS: &[&str] = &[
     "benchmark",
     "params",
     "variant",
+    "side",
     "metric",
     "unit",
     "better",
@@ -75,6 +78,7 @@ impl Record {
             benchmark: text(found, "benchmark")?.ok_or("it has no name (`benchmark`)")?,
             params: params(found.get("params"))?,
             variant: text(found, "variant")?,
+            side: text(found, "side")?,
             metric: text(found, "metric")?,
             unit: text(found, "unit")?,
             better: better(found)?,

@@ -157,6 +157,10 @@ fn what_lkp_calls_a_value_says_its_unit_and_direction() {
         ("pmbench.user_time_per_iteration", "s lower"),
         ("pmbench.average_KBps", "kB/s higher"),
         ("pmbench.tps", "transactions/s higher"),
+        ("pmbench.sum_bytes_mb/s", "MB/s higher"),
+        ("pmbench.sum_time_ms/op", "ms lower"),
+        ("pmbench.microsecs_to_start", "us lower"),
+        ("pmbench.set_avg_time_sec", "s lower"),
     ];
     let json = |values: &[(&str, &str)]| {
         let each = values.iter().map(|(name, _)| format!("\"{name}\": 5"));
@@ -170,6 +174,7 @@ fn what_lkp_calls_a_value_says_its_unit_and_direction() {
     for (name, said) in values {
         let name = name
             .replace("%_us_stddev%", "-_us_stddev")
+            .replace('/', "-")
             .replace("%.ns", "-.ns");
         let words = format!(" {} {said}: 5", name.trim_end_matches('%'));
         assert!(
@@ -276,8 +281,8 @@ fn loads_of_mmtests_are_kept_apart_and_runs_of_one_are_not() {
         found,
         [
             "blogbench log=blogbench elapsed s lower: 60.5 120.5",
-            // What is grouped by commas isn't read as what follows the last of them.
             "perfsyscall time_per_op us lower: 0.5 0.25",
+            "perfsyscall rate ops/s higher: 2421115 2421115",
             "pgbench log=time-1 elapsed s lower: 60.5",
             "pgbench log=time-12 elapsed s lower: 120.5",
             "sockperf-tcp-throughput protocol=tcp rate=max size=14 throughput MiB/s higher: 7.379 7.379",
@@ -579,4 +584,246 @@ fn runs_that_failed_and_times_below_nothing_are_said() {
         lines(&imported),
         ["grep-x-file name=grep x file time s lower: 1.5 -2.5 1"]
     );
+}
+
+#[test]
+fn a_run_of_lkp_without_its_benchmark_failed() {
+    let at = |run: u32| {
+        format!("result/pmbench/p/host/root/kconfig/gcc-12/0123456789ab/{run}/stats.json")
+    };
+    let whole = r#"{"pmbench.tps": 5, "time.elapsed_time": 3}"#;
+    let incomplete = r#"{"last_state.is_incomplete_run": 1, "time.elapsed_time": 1}"#;
+    let (first, second) = (at(0), at(1));
+    let found = lines(&read_folder(
+        "lkp",
+        &[(&first, whole), (&second, incomplete)],
+    ));
+    let failed = " failed: the run is incomplete: its benchmark has no value";
+    let failures = found.iter().filter(|line| line.ends_with(failed));
+    assert_eq!(failures.count(), 1, "{found:#?}");
+    let elapsed = found.iter().find(|line| line.contains("elapsed_time"));
+    assert!(elapsed.unwrap().ends_with(": 3"), "{found:#?}");
+}
+
+/// The lines of several files of these contents, named one by one.
+fn read_files(format: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files.iter().map(|(name, text)| {
+        let path: PathBuf = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    });
+    let paths: Vec<PathBuf> = paths.collect();
+    lines(&import(&importer(format), &paths, &ImportChoices::default()).unwrap())
+}
+
+#[test]
+fn systems_of_phoronix_in_files_of_their_own_are_variants() {
+    let of = |system: &str, version: &str, value: u32| {
+        format!(
+            "<PhoronixTestSuite><System><Identifier>{system}</Identifier></System><Result><Identifier>pts/x-1.0.0</Identifier><Title>X</Title>\
+             <AppVersion>{version}</AppVersion><Scale>Seconds</Scale><Proportion>LIB</Proportion><DisplayFormat>BAR_GRAPH</DisplayFormat><Data><Entry>\
+             <Identifier>{system}</Identifier><Value>{value}</Value><RawString>{value}</RawString></Entry></Data></Result></PhoronixTestSuite>"
+        )
+    };
+    let (old, new) = (of("old", "1", 5), of("new", "1", 7));
+    let sides = [
+        "x profile=pts/x-1.0.0 new Seconds s lower: 7",
+        "x profile=pts/x-1.0.0 old Seconds s lower: 5",
+    ];
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    assert_eq!(
+        sorted(read_files("phoronix", &[("a.xml", &old), ("b.xml", &new)])),
+        sides
+    );
+    let folders = [
+        ("old/result/composite.xml", &old[..]),
+        ("new/result/composite.xml", &new),
+    ];
+    assert_eq!(sorted(lines(&read_folder("phoronix", &folders))), sides);
+    // Two results of one system are told by their folders; two of one file are its repeats.
+    let again = of("old", "1", 6);
+    let folders = [
+        ("first/composite.xml", &old[..]),
+        ("second/composite.xml", &again),
+    ];
+    assert_eq!(
+        lines(&read_folder("phoronix", &folders)),
+        [
+            "x profile=pts/x-1.0.0 first Seconds s lower: 5",
+            "x profile=pts/x-1.0.0 second Seconds s lower: 6",
+        ]
+    );
+    assert_eq!(
+        read_files("phoronix", &[("a.xml", &old), ("b.xml", &again)]),
+        ["x profile=pts/x-1.0.0 Seconds s lower: 5 6"]
+    );
+    // Two versions of a program in one file aren't one.
+    let (head, _) = old.split_once("<Result>").unwrap();
+    let results = [&old, &of("old", "2", 8)].map(|text| {
+        let (_, rest) = text.split_once("<Result>").unwrap();
+        format!("<Result>{}", rest.replace("</PhoronixTestSuite>", ""))
+    });
+    assert_eq!(
+        read(
+            "phoronix",
+            &format!("{head}{}</PhoronixTestSuite>", results.concat())
+        ),
+        [
+            "x profile=pts/x-1.0.0 version=1 Seconds s lower: 5",
+            "x profile=pts/x-1.0.0 version=2 Seconds s lower: 8",
+        ]
+    );
+}
+
+#[test]
+fn runs_of_mmtests_that_have_one_name_in_two_folders_are_two() {
+    let time = |seconds: u32| format!("1.0user 0.5system 0:0{seconds}.00elapsed 100%CPU\n");
+    let (june, july) = (time(4), time(5));
+    let log = |host: &str| format!("log.{host}/config/iter-0/kernbench/logs/time-2");
+    let (first, second) = (log("june"), log("july"));
+    let files = [(&first[..], &june[..]), (&second, &july)];
+    let found = lines(&read_folder("mmtests", &files));
+    let elapsed: Vec<&String> = found.iter().filter(|it| it.contains("elapsed")).collect();
+    assert_eq!(
+        elapsed,
+        [
+            "kernbench log=time-2 log.july-config elapsed s lower: 5",
+            "kernbench log=time-2 log.june-config elapsed s lower: 4",
+        ]
+    );
+}
+
+#[test]
+fn what_tells_tests_of_netperf_apart_in_one_file_is_a_parameter() {
+    let stream = |to: &str, socket: u32, rate: u32| {
+        format!(
+            "TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to {to} () port 0 AF_INET\nRecv   Send    Send\nSocket Socket  Message  Elapsed\n\
+             Size   Size    Size     Time     Throughput\nbytes  bytes   bytes    secs.    10^6bits/sec\n\n {socket}  {socket}   4096    60.00     {rate}\n"
+        )
+    };
+    let one = stream("10.0.0.2", 57344, 312);
+    assert_eq!(
+        read(
+            "netperf",
+            &[&one[..], &stream("10.0.0.2", 57344, 313)].concat()
+        ),
+        ["TCP_STREAM size=4096 throughput Mbit/s higher: 312 313"]
+    );
+    assert_eq!(
+        read(
+            "netperf",
+            &[&one[..], &stream("10.0.0.2", 32768, 201)].concat()
+        ),
+        [
+            "TCP_STREAM size=4096 socket_recv=57344 socket_send=57344 throughput Mbit/s higher: 312",
+            "TCP_STREAM size=4096 socket_recv=32768 socket_send=32768 throughput Mbit/s higher: 201",
+        ]
+    );
+    assert_eq!(
+        read(
+            "netperf",
+            &[&one[..], &stream("10.0.0.3", 57344, 201)].concat()
+        ),
+        [
+            "TCP_STREAM size=4096 to=10.0.0.2 throughput Mbit/s higher: 312",
+            "TCP_STREAM size=4096 to=10.0.0.3 throughput Mbit/s higher: 201",
+        ]
+    );
+    let omni = |burst: u32| {
+        format!(
+            "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 () port 0 AF_INET to h () port 0 AF_INET : nodelay : first burst {burst}\n\
+             THROUGHPUT=2915{burst}\nTHROUGHPUT_UNITS=Trans/s\nREQUEST_SIZE=1\nRESPONSE_SIZE=1\nPROTOCOL=TCP\n"
+        )
+    };
+    assert_eq!(
+        read("netperf", &[omni(0), omni(16)].concat()),
+        [
+            "TCP_RR protocol=TCP request=1 response=1 throughput transactions/s higher: 29150",
+            "TCP_RR protocol=TCP request=1 response=1 burst=16 throughput transactions/s higher: 291516",
+        ]
+    );
+}
+
+#[test]
+fn how_busy_the_processors_were_is_read_from_tables_of_netperf() {
+    let text = "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET : first burst 0\n\
+        Local /Remote\nSocket Size   Request Resp.  Elapsed Trans.   CPU    CPU    S.dem   S.dem\nSend   Recv   Size    Size   Time    Rate     local  remote local   remote\n\
+        bytes  bytes  bytes   bytes  secs.   per sec  % S    % S    us/Tr   us/Tr\n\n16384  87380  1       1      10.00   29150.15 3.11   -1.00   8.541   -1.000\n16384  87380\n\
+        MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET\nSocket  Message  Elapsed      Messages                   CPU      Service\n\
+        Size    Size     Time         Okay Errors   Throughput   Util     Demand\nbytes   bytes    secs            #      #   10^6bits/sec % SS     us/KB\n\n\
+        212992   65507   10.00      180123      0     9439.2     12.50    0.868\n212992           10.00      150000            7861.1     10.10    0.842\n\
+        MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET\nRecv   Send    Send                          Utilization       Service Demand\n\
+        Socket Socket  Message  Elapsed              Send     Recv     Send    Recv\nSize   Size    Size     Time     Throughput  local    remote   local   remote\n\
+        bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB\n\n 87380  16384  16384    10.00      9412.31   5.12     8.34     0.357   0.580\n";
+    let mut found = read("netperf", text);
+    found.retain(|line| line.contains(" cpu-"));
+    assert_eq!(
+        found,
+        [
+            "TCP_RR request=1 response=1 cpu-local % lower: 3.11",
+            "UDP_STREAM size=65507 cpu-local % lower: 12.5",
+            "UDP_STREAM size=65507 cpu-remote % lower: 10.1",
+            "TCP_STREAM size=16384 cpu-local % lower: 5.12",
+            "TCP_STREAM size=16384 cpu-remote % lower: 8.34",
+        ]
+    );
+}
+
+#[test]
+fn processors_of_sars_interrupts_are_values_and_columns_of_one_name_are_two() {
+    let text = "Linux 6.1.0 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n\
+        00:02:24         INTR       all      CPU0      CPU1\n00:02:25          sum    381.00    251.00    130.00\n00:02:25            9      1.00      1.00      0.00\n\n\
+        00:02:24       call/s retrans/s\n00:02:25         4.00      2.00\n\n00:02:24     atmptf/s  estres/s retrans/s\n00:02:25         1.00      0.00     50.00\n";
+    let wanted = [
+        "sar intr=sum all /s neither: 381",
+        "sar intr=sum CPU0 /s neither: 251",
+        "sar intr=sum CPU1 /s neither: 130",
+        "sar intr=9 CPU1 /s neither: 0",
+        "sar net-nfs.retrans-s /s neither: 2",
+        "sar net-etcp.retrans-s /s neither: 50",
+    ];
+    let rows = "# hostname;interval;timestamp;INTR;CPU*\nvm;1;2026-11-29 00:02:25 UTC;sum;381.00;251.00;130.00\nvm;1;2026-11-29 00:02:25 UTC;9;1.00;1.00;0.00\n\
+        # hostname;interval;timestamp;call/s;retrans/s\nvm;1;2026-11-29 00:02:25 UTC;4.00;2.00\n\
+        # hostname;interval;timestamp;atmptf/s;estres/s;retrans/s\nvm;1;2026-11-29 00:02:25 UTC;1.00;0.00;50.00\n";
+    for found in [read("sysstat", text), read("sysstat", rows)] {
+        for line in wanted {
+            assert!(found.iter().any(|it| it == line), "{line} in {found:#?}");
+        }
+    }
+    // Other languages have other signs in their times.
+    let chinese = text
+        .replace("00:02:25", "00时02分25秒")
+        .replace("00:02:24", "00时02分24秒");
+    assert_eq!(read("sysstat", &chinese), read("sysstat", text));
+    let serial = r#"{"sysstat": {"hosts": [{"nodename": "vm", "statistics": [{"serial": [{"line": 0, "rcvin": 1.5}, {"line": 1, "rcvin": 101.5}]}]}]}}"#;
+    assert_eq!(
+        read("sysstat", serial),
+        [
+            "sar line=0 serial.rcvin /s neither: 1.5",
+            "sar line=1 serial.rcvin /s neither: 101.5",
+        ]
+    );
+}
+
+#[test]
+fn recordings_of_sysstat_that_lost_something_are_refused_with_the_way_out() {
+    let horizontal = "# hostname;interval;timestamp;CPU;%user;%idle[...];proc/s\nvm;1;2026-11-29 00:02:25 UTC;-1;50.25;49.25;0;100.00;0.00;0.00\n";
+    let rounded =
+        "Linux 6.1.0 (vm)\n\n00:02:24    kbmemfree  %memused\n00:02:25        16.7G      6.3%\n";
+    for (text, line, way_out) in [
+        (horizontal, "line 1", "without `-h`"),
+        (rounded, "line 4", "without `--human`"),
+    ] {
+        let refused = try_read("sysstat", "x", text).unwrap_err();
+        assert_eq!(refused.place, line, "{refused}");
+        assert!(
+            refused.help.as_ref().unwrap().contains(way_out),
+            "{refused:?}"
+        );
+    }
 }

@@ -827,3 +827,47 @@ fn recordings_of_sysstat_that_lost_something_are_refused_with_the_way_out() {
         );
     }
 }
+
+#[test]
+fn logs_of_mmtests_that_no_benchmark_of_the_catalogue_reads_are_read_by_their_lines() {
+    let files = [
+        (
+            "stream/logs/stream-1.log",
+            "STREAM version $Revision: 5.10 $\nFunction    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           61181.1     0.006728     0.005850     0.006956\nTriad:          68017.9     0.009052     0.007893     0.009437\n",
+        ),
+        (
+            "blogbench/logs/blogbench-1.log",
+            "\nFrequency = 10 secs\n\nFinal score for writes:          3626\nFinal score for reads :       1027952\n",
+        ),
+        (
+            "pft/logs/pft-12.log",
+            "  19   12   1     0.15s     7.36s     0.65s   42675.223 491786.434\n  19   12   1     0.15s     7.36s     0.65s   42675.5 491786.5\n",
+        ),
+        (
+            "aim9/logs/aim9-1",
+            "AIM Independent Resource Benchmark\n     1 page_test           15.00       6357  423.80000       720460.00 System Allocations & Pages/second\n",
+        ),
+        (
+            "paralleldd/logs/log-1-1-1",
+            "2744317+1 records in\n2744317+1 records out\n1000 bytes (1.0 kB, 1000 B) copied, 0.5 s, 2.0 kB/s\n",
+        ),
+    ];
+    let files = files.map(|(name, text)| (format!("run/iter-0/{name}"), text));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), *text))
+        .collect();
+    assert_eq!(
+        lines(&read_folder("mmtests", &files)),
+        [
+            "aim9 test=page_test rate ops/s higher: 720460",
+            "blogbench writes count higher: 3626",
+            "blogbench reads count higher: 1027952",
+            "paralleldd log=log-1-1-1 rate B/s higher: 2000",
+            "pft threads=12 faults /s higher: 491786.434 491786.5",
+            "pft threads=12 faults_cpu /s higher: 42675.223 42675.5",
+            "stream kernel=Copy rate MB/s higher: 61181.1",
+            "stream kernel=Triad rate MB/s higher: 68017.9",
+        ]
+    );
+}

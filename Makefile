@@ -51,7 +51,8 @@ check:                      ## format, types of the pages' scripts, lints of wha
 	cargo deny --locked --log-level error check licenses bans sources
 
 unit:                       ## unit, property and end-to-end tests; without those whose needs this machine lacks, which it says
-	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked
+# Most tests wait most of their time: two of them a processor.
+	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo nextest run --workspace --locked --test-threads $$((2 * $$(nproc)))
 	cargo test --workspace --doc --locked --quiet
 
 commonest:                  ## ten benchmarks that people use most, for real; after `unit`, which builds the binary

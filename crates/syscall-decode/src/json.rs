@@ -523,6 +523,10 @@ impl ValueSink for JsonSink<'_, '_> {
 
     fn became(&mut self) {}
 
+    fn field_became(&mut self, name: &str) {
+        self.field(false, &format!("{name}_after"));
+    }
+
     fn begins(&self) -> usize {
         self.out.len()
     }

@@ -232,6 +232,23 @@ fn lists_without_an_end_are_cut_as_lists_are() {
     }
 }
 
+#[test]
+fn what_became_of_an_argument_is_one_value_of_json() {
+    let asked = syscall_number(Abi::X86_64, "lsm_get_self_attr").unwrap();
+    let ioctl = syscall_number(Abi::X86_64, "ioctl").unwrap();
+    for (number, arguments) in [
+        // One module alone is asked, and the call fails.
+        (asked, [0, 1, 2, 1, 0, 0]),
+        // A request that nobody knows, which reads four bytes and writes them.
+        (ioctl, [3, 0xc004_7f7f, 0x1000, 0, 0, 0]),
+    ] {
+        for value in [-2, 0] {
+            let told = told(Abi::X86_64, number, arguments, value, &[0], 0, false);
+            assert_eq!(told, Ok(()));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

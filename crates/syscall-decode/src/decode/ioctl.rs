@@ -39,10 +39,12 @@ impl<S: ValueSink> Walk<'_, S> {
         let after = after.filter(whole);
         match (writes, before, after) {
             (true, Some(before), after) => {
+                let start = self.sink.begins();
                 self.limited_binary(before, size);
                 if let Some(after) = after.filter(|_| reads) {
-                    self.sink.became();
+                    let middle = self.sink.turns();
                     self.limited_binary(after, size);
+                    self.sink.turned(start, middle);
                 }
             }
             (false, _, Some(after)) => self.limited_binary(after, size),

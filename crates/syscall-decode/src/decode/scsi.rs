@@ -73,8 +73,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
                 self.fields(version.output, after, 0, false);
             }
             Some(after) => {
-                self.sink.became();
-                self.sink.field(true, version.name);
+                self.sink.field_became(version.name);
                 self.sink.unsigned(u64::from(int_at(after, 0)));
             }
             None => self.fields(version.unread, before, 0, false),

@@ -19,19 +19,29 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let (size_at, flags) = (self.call.arguments[2], self.call.arguments[3]);
         let size = self.read(size_at, 4, DataDirection::Out);
         let size = size.map_or(0, |bytes| u64::from(int_at(bytes, 0)));
+        let start = self.sink.begins();
+        let mut became = None;
         if flags & 0xffff_ffff == SINGLE
             && self.read(size_at, 4, DataDirection::In).is_some()
             && let Some(asked) = self.context_head(raw, DataDirection::In)
         {
             self.structure(&security::CONTEXT_ASKED, asked, number);
-            self.sink.became();
+            became = Some(self.sink.turns());
         }
         let first = (!self.failed() && size >= HEAD)
             .then(|| self.context_head(raw, DataDirection::Out))
             .flatten();
-        let Some(first) = first else {
-            return self.address(raw);
-        };
+        match first {
+            Some(first) => self.contexts(raw, size, first, number),
+            None => self.address(raw),
+        }
+        if let Some(middle) = became {
+            self.sink.turned(start, middle);
+        }
+    }
+
+    /// The contexts in memory of this size, of which this is the first one's head.
+    fn contexts(&mut self, raw: u64, size: u64, first: &'a [u8], number: usize) {
         let (mut at, mut head, mut shown) = (0, first, 0);
         self.sink.begin(Bracket::Array);
         loop {

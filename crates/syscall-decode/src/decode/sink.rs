@@ -119,6 +119,8 @@ pub(crate) trait ValueSink {
     fn beside_end(&mut self);
     /// What became of what stood before.
     fn became(&mut self);
+    /// What became of a field of the structure: its value follows.
+    fn field_became(&mut self, name: &str);
     /// Whether names are shown, and whether numbers are.
     fn names_and_numbers(&self) -> (bool, bool) {
         (true, false)
@@ -165,4 +167,5 @@ impl ValueSink for NullSink {
     fn beside(&mut self, _: bool, _: &str) {}
     fn beside_end(&mut self) {}
     fn became(&mut self) {}
+    fn field_became(&mut self, _: &str) {}
 }

@@ -348,6 +348,11 @@ impl ValueSink for TextSink<'_, '_> {
         self.out.extend_from_slice(b" => ");
     }
 
+    fn field_became(&mut self, name: &str) {
+        self.became();
+        self.field(true, name);
+    }
+
     fn names_and_numbers(&self) -> (bool, bool) {
         (
             self.constants != ConstantStyle::Numbers,

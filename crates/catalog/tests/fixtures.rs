@@ -6,8 +6,7 @@ mod expectation;
 
 use backsight_catalog::{Catalog, ExtractionError, TrialSamplesError, lint};
 use backsight_model::{
-    BenchmarkName, Ending, HostName, MetricName, OutputSource, Parser, Phase, StepOutput,
-    StepRecord,
+    BenchmarkName, HostName, MetricName, OutputSource, Parser, Phase, StepOutput, StepRecord,
 };
 use expectation::{Expectation, ExpectedSample, ExpectedTests, Fixture, Reading, fixtures};
 use indexmap::IndexMap;
@@ -21,29 +20,21 @@ fn name(text: &str) -> BenchmarkName {
 }
 
 fn step(source: &OutputSource, printed: Vec<u8>, expected: &Expectation) -> StepRecord {
-    let printed = StepOutput {
-        printed: printed.len() as u64,
-        bytes: printed,
-    };
+    let printed = StepOutput::whole(printed);
     let (stdout, stderr) = if source.stderr {
         (StepOutput::default(), printed)
     } else {
         (printed, StepOutput::default())
     };
     StepRecord {
-        role: source.role.clone(),
-        host: HostName::new("here").expect("a name"),
-        phase: source.phase,
-        number: 0,
-        command: String::new(),
-        spawned: false,
-        monitor: None,
-        began: jiff::Timestamp::UNIX_EPOCH,
-        began_monotonic: 0,
-        ending: Ending::Exit(0),
         usage: expected.usage.into(),
         stdout,
         stderr,
+        ..StepRecord::new(
+            source.role.clone(),
+            HostName::new("here").expect("a name"),
+            source.phase,
+        )
     }
 }
 

@@ -8,7 +8,7 @@
 use backsight_catalog::JsonDocument;
 use indexmap::IndexMap;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Why a text is no recording that can be read: each with its line, from 1.
 #[derive(Debug)]
@@ -115,10 +115,10 @@ impl Recording {
 
     /// Rows between semicolons below their names.
     fn read_rows(&mut self, text: &str) -> Result<(), MachineSeriesError> {
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
         for (line, number) in text.lines().zip(1..) {
             if let Some(said) = line.strip_prefix('#') {
-                names = said.trim().split(';').skip(3).collect();
+                names = said.trim().split(';').skip(3).map(Cow::from).collect();
                 if names.iter().any(|name| name.ends_with("[...]")) {
                     return Err(MachineSeriesError::Horizontal(number));
                 }
@@ -131,19 +131,12 @@ impl Recording {
             };
             let fields: Vec<&str> = fields.collect();
             // Of interrupts, processors have a column each, all together before them.
-            let (read, every) = match names.split_last() {
-                Some((&"CPU*", before)) => {
-                    let processors = fields.len().saturating_sub(before.len());
-                    let each = (0..processors).map(|column| match column {
-                        0 => "all".to_owned(),
-                        number => format!("CPU{}", number - 1),
-                    });
-                    (before, each.collect())
-                }
-                _ => (&names[..], Vec::new()),
-            };
-            let every = every.iter().map(String::as_str);
-            let names: Vec<&str> = read.iter().copied().chain(every).collect();
+            if names.last().is_some_and(|name| name == "CPU*") {
+                names.pop();
+                names.push("all".into());
+                let processors = fields.len().saturating_sub(names.len());
+                names.extend((0..processors).map(|number| format!("CPU{number}").into()));
+            }
             self.read_row(host, &names, &fields, number)?;
         }
         Ok(())
@@ -152,7 +145,7 @@ impl Recording {
     /// Tables whose first column is a time.
     fn read_tables(&mut self, text: &str) -> Result<(), MachineSeriesError> {
         let mut host = String::new();
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
         for (line, number) in text.lines().zip(1..) {
             if let Some(said) = line.strip_prefix("Linux ") {
                 let (kernel, rest) = said.split_once(" (").unwrap_or((said, ""));
@@ -178,7 +171,7 @@ impl Recording {
             let row: Vec<&str> = words.collect();
             let is_name = |word: &&str| word.starts_with(|c: char| c == '%' || c.is_alphabetic());
             if row.iter().all(is_name) {
-                names = row;
+                names = row.into_iter().map(Cow::from).collect();
             } else if row.len() == names.len() {
                 self.read_row(&host, &names, &row, number)?;
             }
@@ -190,7 +183,7 @@ impl Recording {
     fn read_row(
         &mut self,
         host: &str,
-        names: &[&str],
+        names: &[Cow<'_, str>],
         fields: &[&str],
         line: usize,
     ) -> Result<(), MachineSeriesError> {
@@ -217,7 +210,7 @@ impl Recording {
             if number.is_none() && is_rounded(text) {
                 return Err(MachineSeriesError::Rounded(line, (*text).to_owned()));
             }
-            let key = (host, group(names, name), of.clone(), *name);
+            let key = (host, group(names, name), of.clone(), &**name);
             self.add(key, number);
         }
         Ok(())
@@ -267,9 +260,9 @@ impl Recording {
 }
 
 /// The group of a column that two tables have, as JSON calls it.
-fn group(names: &[&str], name: &str) -> &'static str {
+fn group(names: &[Cow<'_, str>], name: &str) -> &'static str {
     match name {
-        "retrans/s" if names.contains(&"call/s") => "net-nfs",
+        "retrans/s" if names.iter().any(|it| it == "call/s") => "net-nfs",
         "retrans/s" => "net-etcp",
         _ => "",
     }

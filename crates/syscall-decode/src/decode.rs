@@ -40,7 +40,7 @@ mod time;
 mod wait;
 
 use crate::format::{self, NamedNumber};
-use crate::memory::{CapturePoint, CapturedMemory, MemoryRequest};
+use crate::memory::{CapturePoint, MemoryRequest};
 use crate::table::{DataDirection, IntegerWidth, Names, SpecialKind, SyscallDefinition, ValueKind};
 use crate::{Abi, SyscallOutcome, SyscallRecord};
 pub(crate) use dependent_fields::put_parts;
@@ -51,6 +51,8 @@ pub(crate) use sink::{Bracket, NullSink, ValueSink};
 const PATH_MAX: usize = 4096;
 /// Most bytes that are captured of one structure or array, whatever is asked for.
 const MOST_BYTES: usize = 1 << 16;
+/// Most bytes of all structures and arrays of one call together: several messages may lead to the same ones over and over.
+const MOST_OF_STRUCTURES: usize = 8 * MOST_BYTES;
 /// Most bytes that are captured of one buffer.
 const MOST_OF_BUFFER: usize = 1 << 24;
 /// Most elements of all arrays of one call together.
@@ -90,6 +92,8 @@ pub(crate) struct Walk<'a, S> {
     partly: bool,
     /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
     left: usize,
+    /// How many bytes of structures may still be looked at.
+    room: usize,
     /// The structure whose fields are walked over.
     within: &'a [u8],
     /// Where that lies.
@@ -120,6 +124,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             despite: false,
             partly: false,
             left: MOST_ALTOGETHER,
+            room: MOST_OF_STRUCTURES,
             within: &[],
             base: 0,
             before: &[],
@@ -147,6 +152,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             despite: false,
             partly: false,
             left: MOST_ALTOGETHER,
+            room: MOST_OF_STRUCTURES,
             within: &[],
             base: 0,
             before: &[],
@@ -669,16 +675,6 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             format::remark(out, name);
         });
     }
-}
-
-/// The longest stretch that is held from an address on, however much of it.
-fn held(memory: &CapturedMemory, address: u64, when: CapturePoint) -> Option<&[u8]> {
-    let pieces = memory.pieces().iter().filter(|piece| piece.when == when);
-    let rests = pieces.filter_map(|piece| {
-        let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-        piece.bytes.get(from..)
-    });
-    rests.max_by_key(|rest| rest.len())
 }
 
 /// A time in hundredths of a second.

@@ -1,5 +1,7 @@
 //! Pieces of a program's memory: those that an engine is to read for a call, and those that came with it.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 
 /// Most elements of an array that are looked at, whatever is asked for.
@@ -77,17 +79,28 @@ pub struct MemoryPiece {
     pub bytes: Vec<u8>,
 }
 
+impl MemoryPiece {
+    /// What it holds from an address on; nothing where that lies outside it.
+    pub fn rest_from(&self, address: u64) -> Option<&[u8]> {
+        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        self.bytes.get(offset..)
+    }
+}
+
 /// The memory that came with a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CapturedMemory {
     pieces: Vec<MemoryPiece>,
     netlink: Option<u8>,
+    #[serde(skip)]
+    index: PieceIndex,
 }
 
 impl CapturedMemory {
     /// Adds a piece.
     pub fn add(&mut self, piece: MemoryPiece) {
         self.pieces.push(piece);
+        self.index = PieceIndex::default();
     }
 
     /// Says which protocol the netlink socket speaks that the call is about; nothing where it is about none.
@@ -104,10 +117,8 @@ impl CapturedMemory {
     /// `anon_inode:bpf-map`. Nothing where that wasn't captured or the file has a path.
     pub fn anonymous_file(&self, fd: i32) -> Option<&[u8]> {
         let address = descriptor_address(fd);
-        let mut pieces = self.pieces.iter();
-        let piece =
-            pieces.find(|piece| piece.address == address && piece.when == CapturePoint::Entered)?;
-        let (head, names) = piece.bytes.split_at_checked(DESCRIPTOR_HEAD)?;
+        let said = self.at(address, usize::MAX, CapturePoint::Entered)?;
+        let (head, names) = said.split_at_checked(DESCRIPTOR_HEAD)?;
         let (length, rest) = names.split_first()?;
         let name = rest.get(..usize::from(*length))?;
         (head[DESCRIPTOR_HEAD - 1] != 0).then_some(name)
@@ -118,34 +129,109 @@ impl CapturedMemory {
         &self.pieces
     }
 
-    /// What was at an address, up to so many bytes: of the pieces that were read there at this time the longest, else of
-    /// one that holds them all. Nothing if there is none.
+    /// What was at an address, up to so many bytes: of one piece that holds them all, else of the longest that was read
+    /// from there on. Nothing if there is none.
     pub fn at(&self, address: u64, most: usize, when: CapturePoint) -> Option<&[u8]> {
-        let mut found: Option<&[u8]> = None;
-        for piece in self.pieces.iter().filter(|piece| piece.when == when) {
-            let Some(from) = address
-                .checked_sub(piece.address)
-                .and_then(|from| usize::try_from(from).ok())
-            else {
-                continue;
-            };
-            let Some(rest) = piece.bytes.get(from..) else {
-                continue;
-            };
-            let better = match from {
-                0 => found.is_none_or(|found| found.len() < rest.len()),
-                _ => found.is_none() && rest.len() >= most,
-            };
-            if better {
-                found = Some(rest);
-            }
-        }
-        found.map(|found| &found[..found.len().min(most)])
+        let rests = self.near(address, when).filter_map(|piece| {
+            let rest = piece.rest_from(address)?;
+            (piece.address == address || rest.len() >= most).then_some(rest)
+        });
+        let longest = rests.max_by_key(|rest| rest.len())?;
+        Some(&longest[..longest.len().min(most)])
     }
+
+    /// The longest stretch that is held from an address on, whichever piece holds it. Nothing if none does.
+    pub fn longest(&self, address: u64, when: CapturePoint) -> Option<&[u8]> {
+        let rests = self
+            .near(address, when)
+            .filter_map(|piece| piece.rest_from(address));
+        rests.max_by_key(|rest| rest.len())
+    }
+
+    /// The pieces of this time among which the longest are that begin at an address, or hold it: all where there are few.
+    fn near(&self, address: u64, when: CapturePoint) -> impl Iterator<Item = &MemoryPiece> {
+        let (few, found) = match self.pieces.len() {
+            ..=FEW_PIECES => (&self.pieces[..], [None, None]),
+            _ => (&[][..], self.index.near(&self.pieces, address, when)),
+        };
+        let found = found.into_iter().flatten();
+        few.iter()
+            .filter(move |piece| piece.when == when)
+            .chain(found.filter_map(|at| self.pieces.get(at)))
+    }
+}
+
+/// So many pieces are looked through faster than they are sorted.
+const FEW_PIECES: usize = 32;
+
+/// Pieces by their address: made as one is looked for, since most calls have few pieces.
+#[derive(Debug, Clone, Default)]
+struct PieceIndex(OnceLock<Vec<IndexedPiece>>);
+
+#[derive(Debug, Clone, Copy)]
+struct IndexedPiece {
+    /// When it was read, where it begins, and how long it is: what they are sorted by.
+    place: (CapturePoint, u64, usize),
+    /// Which one it is.
+    number: usize,
+    /// Of those up to here that were read at its time, the one that goes furthest, and how far.
+    furthest: (u128, usize),
+}
+
+/// An index says nothing that the pieces don't.
+impl PartialEq for PieceIndex {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for PieceIndex {}
+
+impl PieceIndex {
+    /// The longest piece that begins at an address, and the one that goes furthest of all that begin there or before.
+    fn near(&self, pieces: &[MemoryPiece], address: u64, when: CapturePoint) -> [Option<usize>; 2] {
+        let sorted = self.0.get_or_init(|| sorted(pieces));
+        let until = sorted.partition_point(|piece| piece.place <= (when, address, usize::MAX));
+        let last = until.checked_sub(1).and_then(|at| sorted.get(at));
+        let last = last.filter(|piece| piece.place.0 == when);
+        let there = last.filter(|piece| piece.place.1 == address);
+        [
+            there.map(|piece| piece.number),
+            last.map(|piece| piece.furthest.1),
+        ]
+    }
+}
+
+fn sorted(pieces: &[MemoryPiece]) -> Vec<IndexedPiece> {
+    let numbered = pieces.iter().enumerate();
+    let mut sorted: Vec<IndexedPiece> = numbered
+        .map(|(number, piece)| IndexedPiece {
+            place: (piece.when, piece.address, piece.bytes.len()),
+            number,
+            furthest: (
+                u128::from(piece.address) + piece.bytes.len() as u128,
+                number,
+            ),
+        })
+        .collect();
+    sorted.sort_unstable_by_key(|piece| (piece.place, piece.number));
+    let mut before: Option<IndexedPiece> = None;
+    for piece in &mut sorted {
+        if let Some(before) = before
+            && before.place.0 == piece.place.0
+            && before.furthest.0 > piece.furthest.0
+        {
+            piece.furthest = before.furthest;
+        }
+        before = Some(*piece);
+    }
+    sorted
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -170,5 +256,32 @@ mod tests {
         assert_eq!(memory.at(100, 20, CapturePoint::Left), Some(&[9][..]));
         assert_eq!(memory.at(99, 1, CapturePoint::Entered), None);
         assert_eq!(memory.at(105, 1, CapturePoint::Entered), None);
+    }
+
+    proptest! {
+        #[test]
+        fn many_pieces_are_found_as_few_are(
+            pieces in proptest::collection::vec((0_u64..200, 0_usize..40, any::<bool>()), 1..100),
+            asked in proptest::collection::vec((0_u64..260, 0_usize..50, any::<bool>()), 50),
+            base in prop_oneof![Just(0_u64), Just(u64::MAX - 270)],
+        ) {
+            let when = |left: bool| if left { CapturePoint::Left } else { CapturePoint::Entered };
+            let mut memory = CapturedMemory::default();
+            for (address, length, left) in pieces {
+                // What is at an address is the same in every piece of this time.
+                let bytes = (address..).take(length).map(|at| at as u8 ^ u8::from(left));
+                let (address, bytes) = (base + address, bytes.collect());
+                memory.add(MemoryPiece { address, when: when(left), bytes });
+            }
+            for (address, most, left) in asked {
+                let (address, when) = (base + address, when(left));
+                let same = || memory.pieces.iter().filter(|piece| piece.when == when);
+                let longest = same().filter_map(|piece| piece.rest_from(address)).max_by_key(|rest| rest.len());
+                prop_assert_eq!(memory.longest(address, when), longest);
+                let there = same().filter(|piece| piece.address == address).map(|piece| &piece.bytes[..]).max_by_key(|rest| rest.len());
+                let whole = longest.filter(|rest| rest.len() >= most).or(there);
+                prop_assert_eq!(memory.at(address, most, when), whole.map(|rest| &rest[..rest.len().min(most)]));
+            }
+        }
     }
 }

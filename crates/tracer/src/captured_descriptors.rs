@@ -35,9 +35,7 @@ impl CapturedDescriptor {
     /// What a descriptor was as a call was entered, or as it came back.
     pub fn from_call(call: &SyscallRecord, fd: i32, when: CapturePoint) -> Option<Self> {
         let address = descriptor_address(fd);
-        let mut pieces = call.memory.pieces().iter();
-        let piece = pieces.find(|piece| piece.address == address && piece.when == when)?;
-        Self::from_bytes(&piece.bytes)
+        Self::from_bytes(call.memory.at(address, usize::MAX, when)?)
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {

@@ -123,6 +123,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         length: usize,
         way: DataDirection,
     ) -> Option<&'a [u8]> {
+        self.take_room(length)?;
         let bytes = self.read_text(address, length, way)?;
         bytes.get(..length).filter(|_| length >= HEAD)
     }

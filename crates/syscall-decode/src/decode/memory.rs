@@ -13,7 +13,15 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if self.style.opaque {
             return None;
         }
-        self.read_text(address, length.min(MOST_BYTES), way)
+        let length = length.min(MOST_BYTES);
+        self.take_room(length)?;
+        self.read_text(address, length, way)
+    }
+
+    /// Takes so many bytes of what may be looked at of a call's structures; nothing where there aren't as many left.
+    pub(super) fn take_room(&mut self, bytes: usize) -> Option<()> {
+        self.room = self.room.checked_sub(bytes)?;
+        Some(())
     }
 
     /// The same of what is shown wherever structures aren't, as text.
@@ -50,7 +58,9 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         if self.style.opaque {
             return None;
         }
-        self.read_text_always(address, length.min(MOST_BYTES), way)
+        let length = length.min(MOST_BYTES);
+        self.take_room(length)?;
+        self.read_text_always(address, length, way)
     }
 
     /// Like [`Self::read_text`], also where the call failed.

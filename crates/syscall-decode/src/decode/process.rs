@@ -4,7 +4,7 @@ use backsight_syscall_tables::sets::PTRACE_EVENTS;
 
 use super::netlink::Span;
 use super::sink::{Bracket, ValueSink};
-use super::{Walk, held, int_at, long_at};
+use super::{Walk, int_at, long_at};
 use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::memory::MAX_ELEMENTS;
 use crate::table::{DataDirection, PidKind, flags, structure};
@@ -215,7 +215,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         let (mut all, mut at) = (Vec::new(), address);
         while all.len() < MAX_ELEMENTS {
             // An engine may have read all of them at once, or a step at a time.
-            let held = held(&self.call.memory, at, CapturePoint::Entered);
+            let held = self.call.memory.longest(at, CapturePoint::Entered);
             let bytes = match held.filter(|bytes| bytes.len() >= width) {
                 Some(bytes) => Some(bytes),
                 None => self.read(at, STEP * width, DataDirection::In),

@@ -77,15 +77,8 @@ pub(super) fn dump(
 
 /// As much of a stretch of memory as any one piece has.
 fn held(call: &SyscallRecord, address: u64, most: usize, when: CapturePoint) -> &[u8] {
-    let pieces = call.memory.pieces().iter();
-    let parts = pieces
-        .filter(|piece| piece.when == when)
-        .filter_map(|piece| {
-            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-            let rest = piece.bytes.get(from..)?;
-            Some(&rest[..rest.len().min(most)])
-        });
-    parts.max_by_key(|part| part.len()).unwrap_or_default()
+    let longest = call.memory.longest(address, when).unwrap_or_default();
+    &longest[..longest.len().min(most)]
 }
 
 fn word(call: &SyscallRecord, address: u64, when: CapturePoint) -> Option<u64> {

@@ -587,12 +587,12 @@ fn made(
     record: CallRecord<'_>,
     fragments: Vec<Got>,
     outcome: SyscallOutcome,
-) -> (SyscallRecord, Vec<MemoryPiece>) {
+) -> (SyscallRecord, CapturedMemory) {
     let mut memory = CapturedMemory::default();
-    let mut guesses = Vec::new();
+    let mut guesses = CapturedMemory::default();
     for got in fragments.into_iter().chain(record.pieces.map(got)) {
         if got.guessed {
-            guesses.push(got.piece);
+            guesses.add(got.piece);
         } else {
             memory.add(got.piece);
         }
@@ -618,7 +618,7 @@ fn made(
 fn complete(
     tid: i32,
     call: &mut SyscallRecord,
-    guesses: &[MemoryPiece],
+    guesses: &CapturedMemory,
     left: bool,
     limits: CaptureLimits,
 ) {
@@ -635,11 +635,10 @@ fn complete(
             if wanted.is_empty() {
                 break;
             }
-            for want in wanted {
-                let all = guesses.iter().chain(call.memory.pieces());
-                let same = all.filter(|piece| piece.when == when);
-                let guess = same.filter_map(|piece| from(piece, want.address));
-                let guess = guess.max_by_key(|bytes| bytes.len()).unwrap_or_default();
+            let read = |want: MemoryRequest| {
+                let all = [guesses, &call.memory].into_iter();
+                let held = all.filter_map(|memory| memory.longest(want.address, when));
+                let guess = held.max_by_key(|bytes| bytes.len()).unwrap_or_default();
                 let bytes = if holds(guess, want.extent) {
                     guess.to_vec()
                 } else {
@@ -650,20 +649,18 @@ fn complete(
                         false => bytes,
                     }
                 };
-                call.memory.add(MemoryPiece {
+                MemoryPiece {
                     address: want.address,
                     when,
                     bytes,
-                });
+                }
+            };
+            let pieces: Vec<MemoryPiece> = wanted.into_iter().map(read).collect();
+            for piece in pieces {
+                call.memory.add(piece);
             }
         }
     }
-}
-
-/// What a piece holds from an address on.
-fn from(piece: &MemoryPiece, address: u64) -> Option<&[u8]> {
-    let offset = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-    piece.bytes.get(offset..)
 }
 
 /// Whether this is all that is wanted.

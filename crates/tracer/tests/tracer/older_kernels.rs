@@ -29,15 +29,16 @@ const TEST_LIMIT: &str = "200";
 /// The programs of tests/programs that these tests run.
 const PROGRAMS: [&str; 4] = ["any", "calls", "random", "threads"];
 /// What runs there at each change: the kernel takes all programs, and each has its part in one of these.
-const SHORT: [&str; 5] = [
+const SHORT: [&str; 6] = [
     "bpf_engine::the_first_call_is_the_execve_and_the_last_the_exit",
     "bpf_engine::a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked",
     "bpf_engine::what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed",
     "bpf_engine::signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too",
+    "relay::calls_are_counted_on_both_sides",
     "scopes::who_was_there_before_and_who_comes_and_goes_is_told_as_long_as_it_is_there",
 ];
 /// What takes longer: everything that programs read, and threads that are stopped for want of room.
-const LONG: [&str; 10] = [
+const LONG: [&str; 9] = [
     "bpf_engine::a_million_calls_through_the_smallest_ring_to_a_slow_reader_lose_nothing",
     "bpf_engine::a_storm_of_forks_is_followed_to_the_last_call",
     "bpf_engine::none_of_64_threads_starves_while_the_reader_is_slow",
@@ -45,8 +46,6 @@ const LONG: [&str; 10] = [
     "bpf_engine::what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts",
     "engines::every_call_of_the_table_is_told_alike_by_both_engines",
     "engines::random_calls_are_told_alike_by_both_engines",
-    // Once, on a machine that had much else to do, this one locked both processors of the emulated machine up.
-    "relay::calls_are_counted_on_both_sides",
     "relay::calls_of_threads_are_told_once_each_on_both_sides",
     "relay::threads_that_execute_programs_take_first_threads_places_on_both_sides",
 ];
@@ -70,7 +69,9 @@ fn run_on_debian(tests: &[&str]) -> String {
     system.add_script("init", &init.replace("TESTS", &tests.join(" ")));
     let packed = folder.path().join("initrd");
     system.pack(&packed);
-    let machine = "-machine pc,i8042=off -accel tcg -cpu max -smp 2 -m 1G -display none -nodefaults -no-user-config -no-reboot";
+    // With a thread for each processor, QEMU 7.2 goes on executing the breakpoint that the kernel had put into code which it changes,
+    // as it does when tracing begins: both processors then trap at one place for ever.
+    let machine = "-machine pc,i8042=off -accel tcg,thread=single -cpu max -smp 2 -m 1G -display none -nodefaults -no-user-config -no-reboot";
     let output = Command::new("timeout")
         .args(["--foreground", LIMIT, "qemu-system-x86_64"])
         .args(machine.split(' '))

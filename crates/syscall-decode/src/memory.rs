@@ -132,32 +132,52 @@ impl CapturedMemory {
     /// What was at an address, up to so many bytes: of one piece that holds them all, else of the longest that was read
     /// from there on. Nothing if there is none.
     pub fn at(&self, address: u64, most: usize, when: CapturePoint) -> Option<&[u8]> {
-        let rests = self.near(address, when).filter_map(|piece| {
-            let rest = piece.rest_from(address)?;
-            (piece.address == address || rest.len() >= most).then_some(rest)
+        let mut longest: Option<&[u8]> = None;
+        self.each_near(address, when, |piece, rest| {
+            if (piece.address == address || rest.len() >= most)
+                && longest.is_none_or(|longest| longest.len() < rest.len())
+            {
+                longest = Some(rest);
+            }
         });
-        let longest = rests.max_by_key(|rest| rest.len())?;
-        Some(&longest[..longest.len().min(most)])
+        longest.map(|longest| &longest[..longest.len().min(most)])
     }
 
     /// The longest stretch that is held from an address on, whichever piece holds it. Nothing if none does.
     pub fn longest(&self, address: u64, when: CapturePoint) -> Option<&[u8]> {
-        let rests = self
-            .near(address, when)
-            .filter_map(|piece| piece.rest_from(address));
-        rests.max_by_key(|rest| rest.len())
+        let mut longest: Option<&[u8]> = None;
+        self.each_near(address, when, |_, rest| {
+            if longest.is_none_or(|longest| longest.len() < rest.len()) {
+                longest = Some(rest);
+            }
+        });
+        longest
     }
 
-    /// The pieces of this time among which the longest are that begin at an address, or hold it: all where there are few.
-    fn near(&self, address: u64, when: CapturePoint) -> impl Iterator<Item = &MemoryPiece> {
-        let (few, found) = match self.pieces.len() {
-            ..=FEW_PIECES => (&self.pieces[..], [None, None]),
-            _ => (&[][..], self.index.near(&self.pieces, address, when)),
+    /// Takes the pieces of this time among which the longest are that begin at an address, or hold it, each with what it
+    /// holds from there on: all that hold it where there are few pieces.
+    #[inline]
+    fn each_near<'a>(
+        &'a self,
+        address: u64,
+        when: CapturePoint,
+        mut take: impl FnMut(&'a MemoryPiece, &'a [u8]),
+    ) {
+        let mut look_at = |piece: &'a MemoryPiece| {
+            if piece.when == when
+                && let Some(rest) = piece.rest_from(address)
+            {
+                take(piece, rest);
+            }
         };
-        let found = found.into_iter().flatten();
-        few.iter()
-            .filter(move |piece| piece.when == when)
-            .chain(found.filter_map(|at| self.pieces.get(at)))
+        if self.pieces.len() <= FEW_PIECES {
+            self.pieces.iter().for_each(look_at);
+            return;
+        }
+        let found = self.index.near(&self.pieces, address, when);
+        for number in found.into_iter().flatten() {
+            look_at(&self.pieces[number]);
+        }
     }
 }
 

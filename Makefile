@@ -15,7 +15,7 @@ COMMONEST := cyclictest dbench fio hackbench iperf3-tcp perf-sched-pipe pgbench 
 # Tools of Cargo that `scripts/setup` installs.
 export PATH := $(PATH):$(CURDIR)/target/tools/bin
 
-.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile scale kills faults images fuzz api-fuzz catalogue spread packages book coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist
+.PHONY: demo demo-history test missing-needs build release agents check unit commonest browser quality aa explain-quality bench bench-trace bench-profile scale kills faults images arm64 fuzz api-fuzz catalogue spread packages book coverage clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -114,11 +114,14 @@ api-fuzz: setup-api-fuzz    ## the read API asked for anything by schemathesis, 
 images: setup-test          ## an image of a cloud: made, set up by itself, measured on; a machine that a recipe makes; what a virtual machine keeps of what it wrote; a domain of libvirt that is set back before each trial, full, still, and one that can't be; a kernel that another one jumps into; the tracer's programs on Debian 12's kernel: about twenty minutes without KVM
 	cargo nextest run -p backsight -p backsight-agent-program -p backsight-tracer --locked --run-ignored only --no-capture -E 'test(/on_debian_s_kernel|an_image_of_a_cloud|a_recipe_becomes_a_machine|a_domain_is_set_back|a_domain_that_can_not_go_back|what_a_machine_writes_stays|a_machine_jumps_into/)'
 
+arm64: setup-arm64          ## the tracer's tests on an emulated machine of arm64 with Debian's kernel: about ten minutes; PART=a part of their names
+	scripts/arm64 $(PART)
+
 coverage: setup-coverage    ## which lines the tests run: of PACKAGES ("-p backsight-stats -p …"), else of all; the pages are in target/llvm-cov/html
 	BACKSIGHT_SKIP=$${BACKSIGHT_SKIP-$$(scripts/missing-needs)} cargo llvm-cov nextest --locked $(or $(PACKAGES),--workspace) --html
 	cargo llvm-cov report --summary-only
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-dist:
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-scale setup-aa setup-fuzz setup-api-fuzz setup-catalogue setup-coverage setup-arm64 setup-dist:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

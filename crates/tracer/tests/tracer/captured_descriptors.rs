@@ -38,6 +38,11 @@ fn what_descriptors_were_is_known_of_programs_that_are_gone() {
     }
     let out = String::from_utf8(out).unwrap();
     let folder = folder.display();
+    let duplicate = if cfg!(target_arch = "x86_64") {
+        "dup2"
+    } else {
+        "dup3"
+    };
     for line in [
         format!("openat(AT_FDCWD<{folder}>, \"link\", O_RDONLY) = 3<{folder}/thing>"),
         format!("read(0<{folder}/thing>, \"text\", "),
@@ -45,7 +50,7 @@ fn what_descriptors_were_is_known_of_programs_that_are_gone() {
             "openat(AT_FDCWD<{folder}>, \"/dev/null\", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 4</dev/null<char 1:3>>"
         ),
         format!("openat(AT_FDCWD<{folder}>, \".\", O_RDONLY) = 4<{folder}>"),
-        format!("dup2(3<{folder}/thing>(deleted), 0"),
+        format!("{duplicate}(3<{folder}/thing>(deleted), 0"),
     ] {
         assert!(out.contains(&line), "{line}\n{out}");
     }

@@ -775,8 +775,10 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
 #[test]
 fn an_injected_error_makes_a_program_fail() {
     let options = TraceOptions {
-        // No child: `fork` fails.
-        injections: vec![Injection::parse("56,57,220:error=EAGAIN", &[]).unwrap()],
+        // No child: `fork` fails, which the C library makes with `clone`.
+        injections: vec![
+            Injection::parse(&format!("{}:error=EAGAIN", nix::libc::SYS_clone), &[]).unwrap(),
+        ],
         ..command(program("forks"), &["1", "1"])
     };
     assert_eq!(traced(&options).1.command, Some(CommandExit::Exited(2)));

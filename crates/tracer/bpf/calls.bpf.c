@@ -614,6 +614,10 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		/* What is said may go on behind it. */
 		if (count < 128)
 			count = 128;
+	} else if (size == COUNT_SET) {
+		int descriptors = thread->call.arguments[0];
+
+		count = descriptors > 0 ? ((u32)descriptors + 63) / 64 * 8 : 0;
 	} else if (size < 6) {
 		bounded(size);
 		if (size > 5)

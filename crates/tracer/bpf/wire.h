@@ -92,7 +92,8 @@ enum {
 	COUNT_ONE = 0xff,
 	COUNT_RESULT = 0x10,
 	COUNT_BEHIND = 0x20, /* + argument: the 32 bits that it points to */
-	COUNT_REQUEST = 0x30 /* what the request of an ioctl says that it is given */
+	COUNT_REQUEST = 0x30, /* what the request of an ioctl says that it is given */
+	COUNT_SET = 0x31 /* the bytes of a set of so many descriptors as argument 0 says, in words of eight */
 };
 
 struct step {

@@ -97,7 +97,8 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// How many descriptors the sets of `select` hold, as the program says; no more than are looked at.
     fn set_size(&self) -> usize {
-        const MOST: i32 = 1 << 19;
+        // As much as programs in the kernel capture.
+        const MOST: i32 = 8 * 33_024;
         (self.call.arguments[0] as i32).clamp(0, MOST) as usize
     }
 

@@ -60,6 +60,8 @@ enum Count {
     Behind(u8),
     /// What the request of an `ioctl` says that it is given.
     Request,
+    /// The bytes of a set of so many descriptors as the first argument says.
+    Set,
 }
 
 /// When it is captured.
@@ -554,7 +556,11 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
             if special == SpecialKind::Offset { 8 } else { 4 },
             Both,
         )]),
-        SpecialKind::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
+        SpecialKind::Descriptors => Guessed(vec![Step {
+            count: Count::Set,
+            most: Most::Bytes(PIECE_MOST as u32),
+            ..step(What::Bytes, argument, Both)
+        }]),
         // Which of them are ready is told of all.
         SpecialKind::Polled => Guessed(vec![Step {
             size: 8,
@@ -766,6 +772,7 @@ impl Step {
             Count::Result => 0x10,
             Count::Behind(argument) => 0x20 + argument,
             Count::Request => 0x30,
+            Count::Set => 0x31,
         };
         bytes.extend_from_slice(&[self.what as u8, self.argument, count, self.at as u8]);
         bytes.extend_from_slice(&self.size.to_ne_bytes());

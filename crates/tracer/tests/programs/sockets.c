@@ -152,6 +152,8 @@ int main(void) {
 	FD_SET(s, &in);
 	call(SYS_select, s + 1, &in, 0, 0, &tv);
 	call(SYS_select, 0, 0, 0, 0, &tv);
+	/* More descriptors than a set of the C library has. */
+	call(SYS_select, 4000, (long[63]){ 1l << d }, 0, 0, &(struct timeval){ 0 });
 	call(SYS_select, 99, (void *)8, 0, 0, 0);
 	FD_ZERO(&in);
 	call(SYS_pselect6, d + 1, &in, &out, 0, &ts, (long[]){ (long)&set, 8 });

@@ -777,7 +777,7 @@ fn an_injected_error_makes_a_program_fail() {
     let options = TraceOptions {
         // No child: `fork` fails, which the C library makes with `clone`.
         injections: vec![
-            Injection::parse(&format!("{}:error=EAGAIN", nix::libc::SYS_clone), &[]).unwrap(),
+            Injection::parse(&format!("{}:error=EAGAIN", libc::SYS_clone), &[]).unwrap(),
         ],
         ..command(program("forks"), &["1", "1"])
     };

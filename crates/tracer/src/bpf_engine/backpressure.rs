@@ -419,6 +419,11 @@ impl Hold {
         Ok(())
     }
 
+    /// The command's end is that of this process.
+    pub fn note_command(&mut self, tid: Tid) {
+        self.command = Some(tid);
+    }
+
     /// Takes over a thread that is followed already, and answers its stop.
     pub fn take_followed(&mut self, tid: Tid, halt: TraceeStatus) -> bool {
         let followed = self.threads.get(tid).is_ok();

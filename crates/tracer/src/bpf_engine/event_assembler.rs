@@ -98,6 +98,8 @@ pub(super) struct EventAssembler {
     ends: ByNumber<End>,
     /// First threads that are gone by another's `execve`, until that comes back and is emitted as it was begun.
     superseded: ByNumber<End>,
+    /// Under which number threads that have a first thread's by now began the call by which they have it, until that has come back.
+    executed: ByNumber<i32>,
     /// Whether that is to be waited for.
     waits: bool,
     /// Calls that threads were in as they were let go.
@@ -139,6 +141,7 @@ impl EventAssembler {
             last: ByNumber::default(),
             ends: ByNumber::default(),
             superseded: ByNumber::default(),
+            executed: ByNumber::default(),
             waits: options.pending && options.statuses.is_all() && executions_are_told(options),
             left: ByNumber::default(),
             tells_left: options.statuses.is_all() && options.limits.is_some(),
@@ -170,7 +173,7 @@ impl EventAssembler {
                 .push(got(piece));
             return;
         }
-        if !self.superseded.is_empty() {
+        if !self.superseded.is_empty() || !self.executed.is_empty() {
             self.emit_superseded(head, record, emit);
         }
         let executed = match record {
@@ -262,6 +265,9 @@ impl EventAssembler {
         if let Some(thread) = self.threads.remove(&before) {
             self.threads.insert(head.tid, thread);
         }
+        if self.waits {
+            self.executed.insert(head.tid, before);
+        }
     }
 
     /// Emits that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
@@ -271,6 +277,11 @@ impl EventAssembler {
         record: RingRecord<'_>,
         emit: &mut dyn FnMut(TraceEvent),
     ) {
+        // That one which stopped at its calls is gone is known before this is, or after.
+        if let RingRecord::Executed { .. } = record {
+            return;
+        }
+        self.executed.remove(&head.tid);
         let Some(superseded) = self.superseded.remove(&head.tid) else {
             return;
         };
@@ -409,10 +420,33 @@ impl EventAssembler {
         left
     }
 
+    /// Takes an event of a thread that stops at its calls. What a first thread was in, and that it is gone, waits for the call of
+    /// the thread by which it is, where that one's are told by records.
+    fn take_event(&mut self, event: TraceEvent, emit: &mut dyn FnMut(TraceEvent)) {
+        let tid = event.tid;
+        // It was a thread of this side after all.
+        if let Some(superseded) = self.superseded.remove(&tid) {
+            superseded.emit_to(emit);
+        }
+        let call = self.last.remove(&tid);
+        match event.kind {
+            EventKind::Call(ref made) if self.waits && tid == event.pid && is_broken_off(made) => {
+                self.last.insert(tid, event);
+            }
+            EventKind::Superseded { by }
+                if self.waits
+                    && (self.threads.contains_key(&by) || self.executed.get(&tid) == Some(&by)) =>
+            {
+                self.superseded.insert(tid, End { call, end: event });
+            }
+            _ => End { call, end: event }.emit_to(emit),
+        }
+    }
+
     /// Takes what the backpressure thread saw.
     pub fn report(&mut self, report: TraceeReport, emit: &mut dyn FnMut(TraceEvent)) {
         match report {
-            TraceeReport::Event(event) => emit(*event),
+            TraceeReport::Event(event) => self.take_event(*event, emit),
             TraceeReport::Stopping { pid, tid } => self.note_thread(pid, tid),
             TraceeReport::Gone { pid, tid, replaced } => {
                 if !replaced {
@@ -555,6 +589,12 @@ fn executions_are_told(options: &TraceOptions) -> bool {
 fn ends_by_itself(head: RecordHeader, record: CallRecord<'_>) -> bool {
     let row = table::find_syscall(ABIS[usize::from(head.abi & 1)], u64::from(record.number));
     row.is_some_and(|row| capture_plan::ends(row.name))
+}
+
+/// Whether a call ended with its thread, which something else ended.
+fn is_broken_off(call: &SyscallRecord) -> bool {
+    let row = table::find_syscall(call.abi, call.number);
+    call.outcome == SyscallOutcome::Open && !row.is_some_and(|row| capture_plan::ends(row.name))
 }
 
 fn event(head: RecordHeader, what: EventKind) -> TraceEvent {

@@ -223,6 +223,12 @@ impl Successor for Taker<'_> {
         }
     }
 
+    fn note_command(&mut self, tid: Tid) {
+        if let Some(hold) = &mut self.hold {
+            hold.note_command(tid);
+        }
+    }
+
     fn forget(&mut self, tid: Tid) {
         if let Some(hold) = &mut self.hold {
             hold.forget(tid);

@@ -21,6 +21,8 @@ pub(crate) trait Successor {
     fn has(&self, tid: Tid) -> bool;
     /// Answers a stop of a thread that it has, or its end.
     fn answer(&mut self, tid: Tid, halt: TraceeStatus);
+    /// Hears that a process whose threads it has is the command.
+    fn note_command(&mut self, tid: Tid);
     /// Forgets a first thread: another one took its number.
     fn forget(&mut self, tid: Tid);
     /// Whether it has threads wait for something that isn't a stop.
@@ -51,6 +53,11 @@ impl Engine<'_> {
             return;
         }
         self.hands_over = true;
+        // What comes between is told by the other side from now on, which this one doesn't see.
+        self.break_line();
+        let Some(successor) = &mut self.successor else {
+            return;
+        };
         for (tid, tracee) in &self.tracees {
             successor.note_thread(tracee.pid, *tid);
         }
@@ -118,7 +125,13 @@ impl Engine<'_> {
             if self.tracees.contains_key(&tid) {
                 self.emit_replaced(tid, before);
             }
-            self.with_successor(|it| it.answer(tid, halt));
+            let is_command = self.command == Some(tid);
+            self.with_successor(|it| {
+                if is_command {
+                    it.note_command(tid);
+                }
+                it.answer(tid, halt);
+            });
             return true;
         }
         if self.tracees.contains_key(&before) && taken(self, tid) {

@@ -4,7 +4,9 @@
  * threads loop N: N threads call getuid for ever, and the process ends.
  * threads wait N: N threads read what never comes, and then the process ends with 3.
  * threads leave N: the first thread ends by itself, the last of N others ends the process with 7.
- * threads exec PROGRAM: a thread that isn't the first executes PROGRAM while others loop. */
+ * threads exec PROGRAM: a thread that isn't the first executes PROGRAM while others loop.
+ * threads later PROGRAM: the first thread makes 1000 calls of getuid and waits; another one, that waited a third of a second,
+ * executes PROGRAM. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -62,6 +64,13 @@ static void *execute(void *arg)
 	_exit(1);
 }
 
+static void *execute_later(void *arg)
+{
+	usleep(333333);
+	syscall(SYS_getuid);
+	return execute(arg);
+}
+
 static int pipes[2];
 
 static void *wait_forever(void *arg)
@@ -107,6 +116,12 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 4; i++)
 			begin(loop, NULL);
 		begin(execute, argv[2]);
+		pause();
+	}
+	if (!strcmp(what, "later")) {
+		begin(execute_later, argv[2]);
+		calls = 1000;
+		count(NULL);
 		pause();
 	}
 	if (!strcmp(what, "alone")) {

@@ -1,6 +1,6 @@
 //! Commands that begin under the ptrace engine and go on under the kernel engine: nothing is told twice, and nothing is missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use backsight_syscall_decode::{EventKind, TraceEvent};
@@ -20,6 +20,7 @@ use crate::{in_time::in_time, programs::program};
 
 const RELAY: EngineKind = EngineKind::PtraceThenKernel;
 const GETPPID: u64 = libc::SYS_getppid as u64;
+const EXECVE: u64 = libc::SYS_execve as u64;
 
 fn runs() -> bool {
     !Need::Bpf.is_missing_in(check_available())
@@ -41,8 +42,12 @@ struct Told {
     attached: u32,
     exited: u32,
     superseded: u32,
+    /// Those of whom the call by which they are gone was told as begun before that.
+    superseded_in_a_call: u32,
     lost: u32,
     detached: u32,
+    /// Threads whose `execve` was told as begun.
+    execute: BTreeSet<i32>,
 }
 
 impl Told {
@@ -53,7 +58,13 @@ impl Told {
             }
             EventKind::Attached { .. } => self.attached += 1,
             EventKind::Exited { .. } => self.exited += 1,
-            EventKind::Superseded { .. } => self.superseded += 1,
+            EventKind::Superseded { by } => {
+                self.superseded += 1;
+                self.superseded_in_a_call += u32::from(self.execute.remove(by));
+            }
+            EventKind::Pending(call) if call.number == EXECVE => {
+                self.execute.insert(event.tid);
+            }
             EventKind::Lost { .. } => self.lost += 1,
             EventKind::Detached => self.detached += 1,
             _ => {}
@@ -173,6 +184,21 @@ fn threads_that_execute_programs_take_first_threads_places_on_both_sides() {
     assert_eq!((relay.superseded, ptrace.superseded), (40, 40));
     assert_eq!(relay.attached, ptrace.attached);
     assert_eq!(relay.detached, 0);
+}
+
+#[test]
+fn a_first_thread_that_is_replaced_across_the_sides_is_gone_within_the_execve() {
+    if !runs() {
+        return;
+    }
+    let options = TraceOptions {
+        pending: true,
+        ..followed(program("threads"), &["later", "/bin/true"])
+    };
+    // Both threads wait as the programs get ready: the first one stays in its call, and the other one is taken before it executes.
+    let (told, ended) = told(RELAY, &options);
+    assert_eq!((ended.command, ended.lost), (WELL, 0));
+    assert_eq!((told.superseded, told.superseded_in_a_call), (1, 1));
 }
 
 #[test]

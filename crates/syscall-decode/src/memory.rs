@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Most elements of an array that are looked at, whatever is asked for.
 pub const MAX_ELEMENTS: usize = 4096;
 
+/// Most bytes of a set of descriptors that are looked at: what programs in the kernel capture of one piece.
+pub const MOST_OF_DESCRIPTOR_SET: usize = 33_024;
+
 /// A stretch of memory that a call is to be shown with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryRequest {

@@ -5,7 +5,7 @@ use backsight_syscall_tables::sets::WAIT_SHARED as SHARED;
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format::{self, NamedNumber};
-use crate::memory::MAX_ELEMENTS;
+use crate::memory::{MAX_ELEMENTS, MOST_OF_DESCRIPTOR_SET};
 use crate::table::{DataDirection, Names, ResultKind, SpecialKind, ValueKind, flags, structure};
 
 const POLLFD: usize = 8;
@@ -97,8 +97,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     /// How many descriptors the sets of `select` hold, as the program says; no more than are looked at.
     fn set_size(&self) -> usize {
-        // As much as programs in the kernel capture.
-        const MOST: i32 = 8 * 33_024;
+        const MOST: i32 = 8 * MOST_OF_DESCRIPTOR_SET as i32;
         (self.call.arguments[0] as i32).clamp(0, MOST) as usize
     }
 

@@ -4,7 +4,7 @@
 //! [`missing_memory`](backsight_syscall_decode::capture::missing_memory) asks for it and the program's memory is still there.
 
 use backsight_syscall_decode::Abi;
-use backsight_syscall_decode::memory::{CaptureLimits, MAX_ELEMENTS};
+use backsight_syscall_decode::memory::{CaptureLimits, MAX_ELEMENTS, MOST_OF_DESCRIPTOR_SET};
 use backsight_syscall_decode::table::{
     DataDirection, IntegerWidth, LengthSource, ResultKind, SpecialKind, SyscallDefinition,
     ValueKind, find_syscall,
@@ -558,7 +558,7 @@ fn special_behind(special: SpecialKind, argument: u8) -> Behind {
         )]),
         SpecialKind::Descriptors => Guessed(vec![Step {
             count: Count::Set,
-            most: Most::Bytes(PIECE_MOST as u32),
+            most: Most::Bytes(MOST_OF_DESCRIPTOR_SET as u32),
             ..step(What::Bytes, argument, Both)
         }]),
         // Which of them are ready is told of all.

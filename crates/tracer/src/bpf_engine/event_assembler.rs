@@ -675,7 +675,7 @@ fn complete(
             if wanted.is_empty() {
                 break;
             }
-            let read = |want: MemoryRequest| {
+            let piece = |want: MemoryRequest| {
                 let all = [guesses, &call.memory].into_iter();
                 let held = all.filter_map(|memory| memory.longest(want.address, when));
                 let guess = held.max_by_key(|bytes| bytes.len()).unwrap_or_default();
@@ -695,7 +695,7 @@ fn complete(
                     bytes,
                 }
             };
-            let pieces: Vec<MemoryPiece> = wanted.into_iter().map(read).collect();
+            let pieces: Vec<MemoryPiece> = wanted.into_iter().map(piece).collect();
             for piece in pieces {
                 call.memory.add(piece);
             }

@@ -20,4 +20,12 @@ impl Abi {
     } else {
         Self::X86_64
     };
+
+    /// How many bits a pointer has.
+    pub fn bits(self) -> u8 {
+        match self {
+            Self::X86_64 | Self::Aarch64 => 64,
+            Self::I386 => 32,
+        }
+    }
 }

@@ -108,6 +108,15 @@ impl SyscallSet {
         }
     }
 
+    /// The calls that none of these is: their numbers have no name.
+    pub fn nameless(known: &[NamedSyscall<'_>]) -> Self {
+        let mut named = Self::none();
+        for call in known {
+            named.insert(call.abi, call.number);
+        }
+        named.complement()
+    }
+
     /// Every call that is in one of the two.
     pub fn union(&self, other: &Self) -> Self {
         let mut both = self.clone();
@@ -323,6 +332,13 @@ mod tests {
         assert_eq!(names("!%file,read"), ["getpid@64", "socket@64"]);
         let calls = SyscallSet::parse("!open", &known()).unwrap();
         assert!(calls.contains(Abi::X86_64, 700) && calls.contains(Abi::X86_64, 1 << 40));
+    }
+
+    #[test]
+    fn calls_without_a_name_are_those_that_none_of_the_known_is() {
+        let nameless = SyscallSet::nameless(&known());
+        assert!(nameless.contains(Abi::X86_64, 1) && nameless.contains(Abi::X86_64, 1 << 40));
+        assert!(!nameless.contains(Abi::X86_64, 257) && nameless.contains(Abi::I386, 257));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::descriptor_set::DescriptorSet;
 use crate::format::{self, ConstantStyle, EscapeStyle, signal_name};
 use crate::resolver::Resolver;
 use crate::table::{self, ResultKind, SyscallDefinition};
-use crate::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
+use crate::{Abi, EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
 use backsight_syscall_tables::manual_names;
 pub use clock::{TimePrecision, TimestampFormat, TimestampWords};
 use color::Color;
@@ -73,6 +73,8 @@ pub struct TextOptions {
     pub attached: bool,
     /// Whether exits are told (without `-e quiet=exit`).
     pub exits: bool,
+    /// Whether it is told that a thread calls the kernel in another way than before (without `-e quiet=personality`).
+    pub modes: bool,
     /// Whether it is told that a thread is gone because of another's `execve` (without `-e quiet=thread-execve`).
     pub superseded: bool,
     /// Whether signals are told.
@@ -103,6 +105,7 @@ impl Default for TextOptions {
             zone: 0,
             attached: false,
             exits: true,
+            modes: false,
             superseded: true,
             signals: true,
         }
@@ -138,6 +141,8 @@ pub struct TextWriter<'a> {
     begun: HashMap<i32, usize>,
     /// The calls that threads are to take up again.
     interrupted: HashMap<i32, &'static str>,
+    /// The threads that last called the kernel in another way than this machine's own.
+    foreign: HashMap<i32, Abi>,
     /// When the line before began.
     last: Option<u64>,
 }
@@ -166,6 +171,7 @@ impl<'a> TextWriter<'a> {
             open: None,
             begun: HashMap::new(),
             interrupted: HashMap::new(),
+            foreign: HashMap::new(),
             last: None,
         }
     }
@@ -210,6 +216,9 @@ impl<'a> TextWriter<'a> {
             }
             EventKind::Attached { parent } => {
                 self.threads.insert(event.tid);
+                if let Some(abi) = parent.and_then(|parent| self.foreign.get(&parent).copied()) {
+                    self.foreign.insert(event.tid, abi);
+                }
                 if let Some(descriptors) = &mut self.descriptors {
                     // How it is called is asked while it is there to be asked.
                     let _remembered = descriptors.describe_thread(event.tid);
@@ -226,6 +235,7 @@ impl<'a> TextWriter<'a> {
                 }
                 self.close(out);
                 self.threads.remove(&event.tid);
+                self.foreign.remove(&event.tid);
                 if event.tid == event.pid {
                     self.attachment(event.tid, "detached", out);
                 }
@@ -348,7 +358,28 @@ impl<'a> TextWriter<'a> {
         self.options.raw.contains(call.abi, call.number)
     }
 
+    /// A line that says in which way a thread calls the kernel from here on, where that is another than before.
+    fn mode(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
+        let is_own = call.abi == Abi::NATIVE;
+        if !self.options.modes || (is_own && self.foreign.is_empty()) {
+            return;
+        }
+        let before = match is_own {
+            true => self.foreign.remove(&event.tid),
+            false => self.foreign.insert(event.tid, call.abi),
+        };
+        if before.unwrap_or(Abi::NATIVE) != call.abi {
+            self.line(event, call.entered, out);
+            out.extend_from_slice(b"[ Process PID=");
+            format::signed(out, i64::from(event.tid));
+            out.extend_from_slice(b" runs in ");
+            format::unsigned(out, u64::from(call.abi.bits()));
+            out.extend_from_slice(b" bit mode. ]\n");
+        }
+    }
+
     fn begin(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
+        self.mode(event, call, out);
         let start = out.len();
         self.line(event, call.entered, out);
         let start = line_start(out, start);
@@ -394,17 +425,21 @@ impl<'a> TextWriter<'a> {
 
     fn call(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
         let row = table::find_syscall(call.abi, call.number);
-        let start = out.len();
+        let mut start = out.len();
         // What of it was shown before, and how wide the line is that it goes on with.
         let (shown, before) = match self.open.take_if(|open| open.tid == event.tid) {
             Some(open) => (Some(open.shown), open.columns),
             None => {
-                self.line(event, call.entered, out);
                 let resumed = if self.begun.is_empty() {
                     None
                 } else {
                     self.begun.remove(&event.tid)
                 };
+                if resumed.is_none() {
+                    self.mode(event, call, out);
+                    start = out.len();
+                }
+                self.line(event, call.entered, out);
                 if resumed.is_some() {
                     out.extend_from_slice(b"<... ");
                     put_name(out, call, row);
@@ -593,9 +628,14 @@ impl<'a> TextWriter<'a> {
                 if let Some(shown) = self.begun.remove(&by) {
                     self.begun.insert(event.tid, shown);
                 }
+                self.foreign.remove(&event.tid);
+                if let Some(abi) = self.foreign.remove(&by) {
+                    self.foreign.insert(event.tid, abi);
+                }
             }
             None => {
                 self.threads.remove(&event.tid);
+                self.foreign.remove(&event.tid);
             }
         }
     }

@@ -193,9 +193,28 @@ impl CallSummary {
             .collect()
     }
 
-    /// strace's table of `-c`.
+    /// strace's tables of `-c`: one for each way of calling that was used, none where no call was made.
     pub fn strace_table(&self, options: &TableOptions) -> String {
-        tables::strace_table(self.rows(), options)
+        let mut of_abis: BTreeMap<Abi, BTreeMap<u64, CallStatistics>> = BTreeMap::new();
+        for ((_, abi, number), figures) in &self.counted {
+            let calls = of_abis.entry(*abi).or_default();
+            calls.entry(*number).or_default().merge(figures);
+        }
+        let mut text = String::new();
+        for (abi, calls) in of_abis {
+            if abi != Abi::NATIVE {
+                let _ = writeln!(
+                    text,
+                    "System call usage summary for {} bit mode:",
+                    abi.bits()
+                );
+            }
+            let named = calls
+                .into_iter()
+                .map(|(number, figures)| SummaryRow::from((bare_name(abi, number), figures)));
+            text.push_str(&tables::strace_table(named.collect(), options));
+        }
+        text
     }
 
     /// A wider table, as with percentiles.
@@ -266,15 +285,20 @@ fn printable_name(name: &str) -> String {
     text
 }
 
+/// A call's name where calls of every way stand together.
 fn name(abi: Abi, number: u64) -> String {
-    let named = table::find_syscall(abi, number)
-        .map_or_else(|| format!("syscall_{number:#x}"), |row| row.name.to_owned());
+    let named = bare_name(abi, number);
     // Calls of 32-bit programs have other numbers, and some other arguments: they are counted apart.
     if abi == Abi::I386 {
         format!("{named} (32 bit)")
     } else {
         named
     }
+}
+
+fn bare_name(abi: Abi, number: u64) -> String {
+    table::find_syscall(abi, number)
+        .map_or_else(|| format!("syscall_{number:#x}"), |row| row.name.to_owned())
 }
 
 fn total(rows: &[(String, CallStatistics)]) -> CallStatistics {
@@ -357,6 +381,40 @@ read                     2 0.000010
 total                    3 0.000010
 "
         );
+    }
+
+    #[test]
+    fn calls_of_another_way_have_a_table_of_their_own() {
+        let options = TableOptions::new(&[SummaryColumn::Name, SummaryColumn::Calls]);
+        assert_eq!(CallSummary::new().strace_table(&options), "");
+        let mut summary = summary(&[(1, "read", 5, 30_000)]);
+        let once = CallStatistics {
+            calls: 1,
+            ..CallStatistics::default()
+        };
+        summary.merge(1, Abi::I386, 20, &once);
+        let native = "\
+syscall              calls
+---------------- ---------
+read                     1
+---------------- ---------
+total                    1
+";
+        let narrow = "\
+System call usage summary for 32 bit mode:
+syscall              calls
+---------------- ---------
+getpid                   1
+---------------- ---------
+total                    1
+";
+        // The order is that of the ways: this machine's own comes first.
+        if Abi::NATIVE == Abi::X86_64 {
+            assert_eq!(summary.strace_table(&options), format!("{native}{narrow}"));
+        }
+        // Elsewhere they stand together, and their names say which they are.
+        let rows: Vec<String> = summary.calls().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(rows, ["read", "getpid (32 bit)"]);
     }
 
     #[test]

@@ -66,6 +66,8 @@ impl TraceArgs {
                 .into_diagnostic()
                 .wrap_err_with(|| format!("-e {expression}"))?;
         }
+        // What has no name can't be asked for by one: it is told whatever is asked for, as strace does it.
+        options.calls = options.calls.union(&SyscallSet::nameless(&known));
         if let Some(limits) = &mut options.limits
             && !self.summary.only_counts()
         {

@@ -137,6 +137,9 @@ impl TraceArgs {
             // Into a file, threads come and go without a word.
             attached: !display.quiet.attach && self.output.is_none(),
             exits: !display.quiet.exit,
+            // Of a command it is kept out of files, as strace does it.
+            modes: !display.quiet.personality
+                && (self.output.is_none() || self.command.is_empty() || display.quiet.named),
             superseded: !display.quiet.superseded,
             signals: true,
         }

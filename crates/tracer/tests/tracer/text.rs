@@ -1085,6 +1085,58 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
     );
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_thread_that_calls_the_kernel_in_another_way_is_told() {
+    let by = |tid, abi| {
+        let getpid = syscall_number(abi, "getpid").unwrap();
+        event(
+            tid,
+            EventKind::Call(SyscallRecord {
+                abi,
+                number: getpid,
+                ..call("getpid", [0; 6], returned(1), &[])
+            }),
+        )
+    };
+    let events = [
+        by(1, Abi::X86_64),
+        by(1, Abi::I386),
+        by(1, Abi::I386),
+        // A new thread goes on as the one that made it.
+        event(2, EventKind::Attached { parent: Some(1) }),
+        by(2, Abi::I386),
+        by(2, Abi::X86_64),
+        by(1, Abi::I386),
+        event(1, EventKind::Exited { status: 0 }),
+        by(2, Abi::X86_64),
+    ];
+    let options = TextOptions {
+        column: 0,
+        prefix: LinePrefix::Plain,
+        modes: true,
+        ..TextOptions::default()
+    };
+    assert_eq!(
+        told(options.clone(), &events),
+        "1     getpid() = 1\n\
+         1     [ Process PID=1 runs in 32 bit mode. ]\n\
+         1     getpid() = 1\n\
+         1     getpid() = 1\n\
+         2     getpid() = 1\n\
+         2     [ Process PID=2 runs in 64 bit mode. ]\n\
+         2     getpid() = 1\n\
+         1     getpid() = 1\n\
+         1     +++ exited with 0 +++\n\
+         2     getpid() = 1\n"
+    );
+    let quiet = TextOptions {
+        modes: false,
+        ..options
+    };
+    assert!(!told(quiet, &events).contains("mode"));
+}
+
 #[test]
 fn the_circumstances_of_signals_are_told() {
     let line = |number, words: &[(usize, u32)]| {

@@ -302,7 +302,8 @@ struct Child<'a> {
     user: Option<&'a UserRights>,
     filter: Option<SeccompFilter>,
     mask: Option<SigSet>,
-    ignores_broken_pipes: bool,
+    /// The signals that this process took, and whether they were ignored before.
+    signals: [(libc::c_int, bool); 2],
     /// Which standard streams it has none of.
     closed: [bool; 3],
     image: &'a Pointers<'a>,
@@ -323,7 +324,7 @@ impl<'a> Child<'a> {
             user: command.user.as_ref(),
             filter,
             mask,
-            ignores_broken_pipes: startup_state::ignores_broken_pipes(),
+            signals: startup_state::changed_signals(),
             closed: startup_state::closed(),
             image,
         }
@@ -356,9 +357,9 @@ impl<'a> Child<'a> {
             if libc::read(self.door, (&raw mut byte).cast(), 1) != 1 {
                 return Err(Errno::EPIPE);
             }
-            // Ours ignores it.
-            if !self.ignores_broken_pipes {
-                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            for (signal, ignored) in self.signals {
+                let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+                libc::signal(signal, action);
             }
             for (number, _) in (0..).zip(self.closed).filter(|(_, closed)| *closed) {
                 libc::close(number);

@@ -352,59 +352,36 @@ impl Engine<'_> {
         requests::write(tid, address, bytes) > 0 || self.force(tid, address, bytes)
     }
 
-    /// The same word by word, also where the program itself may not write.
+    /// The same word by word, also where the program itself may not write. A word at a multiple of its size is in one page.
     fn force(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
-        const WORD: usize = size_of::<u64>();
-        // Whole words that would reach beyond the last address.
-        if address.checked_add((bytes.len() + WORD) as u64).is_none() {
-            return false;
-        }
+        const WORD: u64 = size_of::<u64>() as u64;
         self.pages.forget();
-        for (at, part) in (address..).step_by(WORD).zip(bytes.chunks(WORD)) {
-            let mut word = [0; WORD];
-            if part.len() < WORD {
-                let extent = ReadExtent::Bytes(WORD);
-                let there = self.pages.read(
-                    tid,
-                    MemoryRequest {
-                        address: at,
-                        extent,
-                    },
-                );
-                // What lies behind the end of a page can't be written to with it.
-                let Ok(there) = <[u8; WORD]>::try_from(there.as_slice()) else {
-                    return self.force_end(tid, address, bytes);
-                };
-                word = there;
-            }
-            word[..part.len()].copy_from_slice(part);
+        let mut done = 0;
+        while done < bytes.len() {
+            let Some(to) = address.checked_add(done as u64) else {
+                break;
+            };
+            let within = (to % WORD) as usize;
+            let at = to - to % WORD;
+            let extent = ReadExtent::Bytes(WORD as usize);
+            let there = self.pages.read(
+                tid,
+                MemoryRequest {
+                    address: at,
+                    extent,
+                },
+            );
+            let Ok(mut word) = <[u8; WORD as usize]>::try_from(there.as_slice()) else {
+                break;
+            };
+            let part = (WORD as usize - within).min(bytes.len() - done);
+            word[within..within + part].copy_from_slice(&bytes[done..done + part]);
             if requests::poke(tid, at, u64::from_ne_bytes(word)).is_err() {
-                return false;
+                break;
             }
+            done += part;
         }
-        true
-    }
-
-    /// Writes the last bytes before memory ends, by the word that ends there.
-    fn force_end(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
-        const WORD: usize = size_of::<u64>();
-        let Some(last) = (address + bytes.len() as u64).checked_sub(WORD as u64) else {
-            return false;
-        };
-        let extent = ReadExtent::Bytes(WORD);
-        let there = self.pages.read(
-            tid,
-            MemoryRequest {
-                address: last,
-                extent,
-            },
-        );
-        let Ok(mut word) = <[u8; WORD]>::try_from(there.as_slice()) else {
-            return false;
-        };
-        let new = bytes.len().min(WORD);
-        word[WORD - new..].copy_from_slice(&bytes[bytes.len() - new..]);
-        requests::poke(tid, last, u64::from_ne_bytes(word)).is_ok()
+        done > 0
     }
 
     /// What is to be done to a call: nothing to those that aren't traced, as strace has it.

@@ -426,16 +426,19 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
-        let sized = std::ptr::eq(names, &crate::table::flags::MEMFD);
-        if sized && value >> 26 != 0 {
-            self.sink.constant(NamedNumber::Hex(value), |out| {
-                let bits = value & 0x3ff_ffff;
-                if bits != 0 {
+        if std::ptr::eq(names, &crate::table::flags::MEMFD) {
+            self.sink.constant(NamedNumber::Always(value), |out| {
+                let (bits, huge) = (value & 0x3ff_ffff, value >> 26 & 63);
+                if bits != 0 || huge == 0 {
                     format::flags(out, bits, names);
-                    out.push(b'|');
                 }
-                format::unsigned(out, value >> 26 & 63);
-                out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
+                if huge != 0 {
+                    if bits != 0 {
+                        out.push(b'|');
+                    }
+                    format::unsigned(out, huge);
+                    out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
+                }
             });
             return;
         }
@@ -457,7 +460,11 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         ones: &'static Names,
         names: &'static Names,
     ) {
-        self.sink.constant(NamedNumber::Hex(value), |out| {
+        let number = match names.unknown {
+            "MAP_???" => NamedNumber::Always(value),
+            _ => NamedNumber::Hex(value),
+        };
+        self.sink.constant(number, |out| {
             let (one, mut rest) = (value & mask, value & !mask);
             // A size of huge pages stands in the last bits.
             let huge = if names.unknown == "MAP_???" {

@@ -34,6 +34,8 @@ pub enum NamedNumber {
     Unsigned(u64),
     /// Permissions.
     Octal(u64),
+    /// Bits whose number stands before what is said of them also where none of them has a name.
+    Always(u64),
 }
 
 /// A number in decimal.
@@ -201,7 +203,7 @@ pub fn constant(
     }
     let start = out.len();
     match number {
-        NamedNumber::Hex(value) => hex(out, value),
+        NamedNumber::Hex(value) | NamedNumber::Always(value) => hex(out, value),
         NamedNumber::Signed(value) => signed(out, value),
         NamedNumber::Unsigned(value) => unsigned(out, value),
         NamedNumber::Octal(value) => octal(out, value),
@@ -213,7 +215,7 @@ pub fn constant(
     let named = out.len();
     write(out);
     // What has no name at all says its number itself.
-    if !is_name(&out[named..]) {
+    if !matches!(number, NamedNumber::Always(1..)) && !is_name(&out[named..]) {
         out.drain(start..named);
         if out.len() == start {
             hex(out, 0);

@@ -244,6 +244,9 @@ fn what_cant_be_traced_is_said() {
             "nobody is named",
         ),
         (&["trace", "-p", "2147483647"], "can't be attached to"),
+        (&["trace", "-p", "0"], "`0` isn't the number of a process"),
+        (&["trace", "-p", "1 x"], "`x` isn't the number of a process"),
+        (&["trace", "-p", ""], "it names no process"),
         (
             &["trace", "--no-such-option", "true"],
             "unexpected argument",
@@ -275,25 +278,29 @@ fn what_cant_be_traced_is_said() {
 }
 
 #[test]
-fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
+fn an_interrupt_lets_processes_go_on_that_were_attached_to() {
     let place = Place::new();
-    let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
-    let pid = child.id();
+    let mut children = [0, 1].map(|_| Command::new("sleep").arg("1000").spawn().unwrap());
+    let pids = children.each_ref().map(|child| child.id());
     let out = place.at("out");
-    let tracer = Running::start(place.command(&["trace", "-o", &out, "-p", &pid.to_string()]));
-    let traced = |yes: bool| {
+    // As `pidof` prints them.
+    let listed = format!("{} {}", pids[0], pids[1]);
+    let tracer = Running::start(place.command(&["trace", "-o", &out, "-p", &listed]));
+    let is_traced = |pid: &u32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        status.contains("TracerPid:\t0\n") != yes
+        !status.contains("TracerPid:\t0\n")
     };
-    while !traced(true) {
+    while !pids.iter().all(is_traced) {
         std::thread::yield_now();
     }
     tracer.signal(Signal::SIGINT);
     let _either_status = tracer.ends();
-    assert!(traced(false));
-    assert!(child.try_wait().unwrap().is_none());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(!pids.iter().any(is_traced));
+    for child in &mut children {
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 #[test]
@@ -493,7 +500,7 @@ fn what_is_said_beside_calls_is_said_as_asked() {
         (
             said("strace: Process "),
             said("+++ exited with 0 +++"),
-            said("trace: the "),
+            said("backsight trace: the "),
         )
     };
     assert_eq!(says(&[]), (true, true, true));

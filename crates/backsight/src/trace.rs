@@ -38,6 +38,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::ExitCode,
+    str::FromStr,
     sync::Arc,
 };
 use summary_options::SummaryOptions;
@@ -71,14 +72,9 @@ pub struct TraceArgs {
     /// Write to this file, or with `|` before it to this command; else to the standard error
     #[arg(short, long, value_name = "FILE")]
     output: Option<OsString>,
-    /// Attach to these processes; ^C lets them go
-    #[arg(
-        short = 'p',
-        long = "attach",
-        value_name = "PID",
-        value_delimiter = ','
-    )]
-    pids: Vec<i32>,
+    /// Attach to these processes; ^C lets them go. Several have commas or blanks between them, as pidof prints them
+    #[arg(short = 'p', long = "attach", value_name = "PID")]
+    pids: Vec<ProcessNumbers>,
     #[command(flatten)]
     scope: ScopeOptions,
     #[command(flatten)]
@@ -280,7 +276,7 @@ impl TraceArgs {
             interrupt.trigger_after(time).into_diagnostic()?;
         }
         if let Some(note) = self.scope.note().filter(|_| !quiet) {
-            files::print_note(&note);
+            print_note(&note);
         }
         let place = self.place(into);
         let (quiet_attach, quiet_exit) = (display.quiet.attach, display.quiet.exit);
@@ -296,7 +292,7 @@ impl TraceArgs {
             let attachment = notes_attachments.then(|| attachment_note(event)).flatten();
             let stranger = stranger_note(event, quiet_attach, quiet_exit);
             if let Some(note) = attachment.or(stranger) {
-                files::print_note(&note);
+                print_note(&note);
             }
         };
         let mut trace = |engine| {
@@ -322,7 +318,7 @@ impl TraceArgs {
                 }
             })
         };
-        let start = |file| BackgroundProfiler::start(file, &self.pids, files::print_note);
+        let start = |file| BackgroundProfiler::start(file, &self.processes(), files::print_note);
         let profiler = self.profile.as_deref().map(start);
         let profiler = profiler.transpose().into_diagnostic()?;
         let report = |chosen, why| self.print_engine(chosen, why, quiet);
@@ -333,7 +329,7 @@ impl TraceArgs {
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
         if let Some(note) = scope_options::lost_note(ended.lost) {
-            files::print_note(&note);
+            print_note(&note);
         }
         let profiled = profiler.map(BackgroundProfiler::finish).transpose();
         profiled.into_diagnostic()?;
@@ -404,9 +400,14 @@ impl TraceArgs {
         all
     }
 
+    /// The processes that are attached to.
+    fn processes(&self) -> Vec<i32> {
+        self.pids.iter().flat_map(|those| &those.0).copied().collect()
+    }
+
     /// How many processes are traced from the beginning.
     fn begun_with(&self) -> usize {
-        self.pids.len() + usize::from(!self.command.is_empty())
+        self.processes().len() + usize::from(!self.command.is_empty())
     }
 
     /// Whether each thread has a file of its own.
@@ -483,7 +484,7 @@ impl TraceArgs {
     fn print_engine(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
         if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            files::print_note(&format!("trace: the {} engine{why}", chosen.name()));
+            print_note(&format!("the {} engine{why}", chosen.name()));
         }
     }
 
@@ -496,10 +497,39 @@ impl TraceArgs {
     }
 }
 
+/// Numbers of processes, with commas or blanks between them.
+#[derive(Debug, Clone)]
+struct ProcessNumbers(Vec<i32>);
+
+impl FromStr for ProcessNumbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let separates = |letter: char| letter == ',' || letter.is_ascii_whitespace();
+        let numbers = text.split(separates).filter(|number| !number.is_empty());
+        let numbers: Vec<i32> = numbers
+            .map(|number| match number.parse() {
+                Ok(number @ 1..) => Ok(number),
+                _ => Err(format!("`{number}` isn't the number of a process")),
+            })
+            .collect::<Result<_, _>>()?;
+        match numbers.is_empty() {
+            true => Err("it names no process: is the one that is meant running?".to_owned()),
+            false => Ok(Self(numbers)),
+        }
+    }
+}
+
+/// Prints what is said beside the calls, behind the words by which this program was called: so it is told from what is traced.
+fn print_note(note: &str) {
+    let program = std::env::args_os().next().unwrap_or_default();
+    files::print_note(&format!("{} trace: {note}", program.to_string_lossy()));
+}
+
 /// Shows an event, and says what couldn't be done to its call.
 fn show(output: &mut TraceOutput, event: &TraceEvent) -> io::Result<()> {
     if let Some(failure) = tampering_failure(event) {
-        files::print_note(&failure);
+        print_note(&failure);
     }
     output.show(event)
 }

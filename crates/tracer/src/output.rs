@@ -319,7 +319,7 @@ pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
         )
     };
     let tid = event.tid;
-    Some(format!("trace: Failed to tamper with process {tid}: {why}"))
+    Some(format!("Failed to tamper with process {tid}: {why}"))
 }
 
 /// What is said of a thread that was attached to or detached from, where that stands beside the lines.
@@ -328,9 +328,9 @@ pub fn attachment_note(event: &TraceEvent) -> Option<String> {
     match event.kind {
         // Of a process with threads that ran already it is told once.
         EventKind::Attached { parent } if parent.is_some() || tid == event.pid => {
-            Some(format!("trace: Process {tid} attached"))
+            Some(format!("Process {tid} attached"))
         }
-        EventKind::Detached if tid == event.pid => Some(format!("trace: Process {tid} detached")),
+        EventKind::Detached if tid == event.pid => Some(format!("Process {tid} detached")),
         _ => None,
     }
 }
@@ -341,10 +341,10 @@ pub fn stranger_note(event: &TraceEvent, quiet_attach: bool, quiet_exit: bool) -
     let tid = event.tid;
     match event.kind {
         EventKind::Stranger { ended: true } if !quiet_exit => {
-            Some(format!("trace: Exit of unknown pid {tid} ignored"))
+            Some(format!("Exit of unknown pid {tid} ignored"))
         }
         EventKind::Stranger { ended: false } if !quiet_attach => {
-            Some(format!("trace: Detached unknown pid {tid}"))
+            Some(format!("Detached unknown pid {tid}"))
         }
         _ => None,
     }

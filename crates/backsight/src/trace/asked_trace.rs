@@ -50,7 +50,7 @@ impl TraceArgs {
         };
         let mut options = TraceOptions {
             command: self.command()?,
-            pids: self.pids.clone(),
+            pids: self.processes(),
             scope: self.scope.scope(&others)?,
             follow: self.follow > 0,
             paths: self.every_path(),

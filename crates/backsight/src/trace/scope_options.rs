@@ -116,7 +116,7 @@ impl ScopeOptions {
         let unsaid = self.all && self.time_limit.is_none();
         unsaid.then(|| {
             let seconds = MACHINE.as_secs();
-            format!("trace: the whole machine for {seconds} s; `--for TIME` says how long")
+            format!("the whole machine for {seconds} s; `--for TIME` says how long")
         })
     }
 }
@@ -125,7 +125,7 @@ impl ScopeOptions {
 pub(super) fn lost_note(lost: u64) -> Option<String> {
     (lost > 0).then(|| {
         format!(
-            "trace: {lost} events were lost, as they came faster than they could be written and nobody is stopped here: ask for less \
+            "{lost} events were lost, as they came faster than they could be written and nobody is stopped here: ask for less \
              (-e trace=SET, -z, -Z), count (-c), or write to a file (-o FILE, --record FILE)"
         )
     })

@@ -1,5 +1,5 @@
 /* texts: gives open() paths of every edge: at the end of memory with and without an end, over a page's boundary, at
- * addresses that can't be read, of 4096 bytes, with a zero byte within. Prints each address as it is given. */
+ * addresses that can't be read, of 4096 bytes, with a zero byte within, at the end of memory that can only be read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,5 +37,8 @@ int main(void)
 	give(pages);
 	memcpy(pages, "/zero\0within", 13);
 	give(pages);
+	memcpy(end - 5, "/read", 5);
+	mprotect(end - PAGE, PAGE, PROT_READ);
+	give(end - 5);
 	return 0;
 }

@@ -753,8 +753,9 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
         let changed = calls(&events).map(|(_, call)| call.rewritten);
         (changed.collect(), unchanged.count())
     };
-    // Its own nine: two where memory ends, one over a page's end, three at no memory, three in the middle.
-    let loader = changed(&plain).0.len() - 9;
+    // Its own ten: two where memory ends, one over a page's end, three at no memory, three in the middle, one where memory
+    // ends that can only be read.
+    let loader = changed(&plain).0.len() - 10;
     let injection = format!(
         "{}:poke_enter=@arg2=2f6e6f7468696e6700:when={}+",
         number_of(OPENAT),
@@ -767,7 +768,9 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
     let (changed, unchanged) = changed(&options);
     assert_eq!(
         changed[loader..],
-        [true, true, true, false, false, false, true, true, true]
+        [
+            true, true, true, false, false, false, true, true, true, true
+        ]
     );
     assert_eq!(unchanged, 3, "each is told");
 }
@@ -933,7 +936,7 @@ fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
     let (events, _) = traced(&options);
     let all: Vec<&SyscallRecord> = calls(&events).map(|(_, call)| call).collect();
     let slashes = |count: usize| "/".repeat(count).into_bytes();
-    let expected: [&[u8]; 9] = [
+    let expected: [&[u8]; 10] = [
         b"/end\0",
         b"/open",
         b"/boundary\0",
@@ -943,6 +946,7 @@ fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
         &[slashes(4095), vec![0]].concat(),
         &slashes(4096),
         b"/zero\0",
+        b"/read",
     ];
     // Before these come those of the loader.
     let own = &all[all.len() - expected.len()..];

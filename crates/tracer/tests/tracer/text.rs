@@ -1085,6 +1085,40 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
     );
 }
 
+#[test]
+fn a_mapping_s_kind_stands_beside_its_number_whether_it_has_a_name_or_not() {
+    let verbose = |name: &str, arguments| {
+        let made = event(1, EventKind::Call(call(name, arguments, returned(3), &[])));
+        let options = TextOptions {
+            column: 0,
+            constants: ConstantStyle::Both,
+            ..TextOptions::default()
+        };
+        told(options, &[made])
+    };
+    for (flags, shown) in [
+        (0x22, "0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */"),
+        (0, "0 /* MAP_FILE */"),
+        (0xf, "0xf /* 0xf /* MAP_??? */ */"),
+        (
+            0x5404_401f,
+            "0x5404401f /* 0xf /* MAP_??? */|MAP_FIXED|MAP_NORESERVE|MAP_HUGETLB|21<<MAP_HUGE_SHIFT */",
+        ),
+    ] {
+        let line = verbose("mmap", [0, 8, 0, flags, 3, 0]);
+        assert!(line.contains(&format!(", {shown}, 3, 0)")), "{line}");
+    }
+    for (flags, shown) in [
+        (0, "0"),
+        (1, "0x1 /* MFD_CLOEXEC */"),
+        (0x20, "0x20 /* 0x20 /* MFD_??? */ */"),
+        (0x5400_0004, "0x54000004 /* MFD_HUGETLB|21<<MFD_HUGE_SHIFT */"),
+    ] {
+        let line = verbose("memfd_create", [0, flags, 0, 0, 0, 0]);
+        assert_eq!(line, format!("memfd_create(NULL, {shown}) = 3\n"));
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_thread_that_calls_the_kernel_in_another_way_is_told() {

@@ -95,6 +95,19 @@ fn a_traced_command_inherits_what_it_would_untraced() {
 }
 
 #[test]
+fn who_traces_is_the_process_whose_number_the_kernel_says() {
+    let place = Place::new();
+    let out = place.at("out");
+    let says = "while read -r what value; do case $what in TracerPid:) echo $value $PPID;; esac; done < /proc/$$/status";
+    for engine in ["auto", "ptrace"] {
+        let asked = ["trace", "--engine", engine, "-o", &out, "sh", "-c", says];
+        let said = place.prints_of(&asked);
+        let (tracer, parent) = said.trim().split_once(' ').unwrap();
+        assert_eq!(tracer, parent, "{engine}");
+    }
+}
+
+#[test]
 fn a_command_may_take_the_place_of_who_traces_it() {
     let place = Place::new();
     let out = place.at("out");

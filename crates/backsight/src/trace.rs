@@ -17,7 +17,11 @@ use backsight_agent_program::TracingMonitor;
 use backsight_profiler::BackgroundProfiler;
 use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{EventKind, TraceEvent};
+use backsight_tracer::engine::{self, EngineKind};
+use backsight_tracer::expressions::DisplaySettings;
+use backsight_tracer::first_thread::lend_first_thread;
 use backsight_tracer::interrupt::Interrupt;
+use backsight_tracer::options::TraceOptions;
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::output::{
     OutputTarget, TraceOutput, attachment_note, reading_command, stranger_note, tampering_failure,
@@ -25,7 +29,7 @@ use backsight_tracer::output::{
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
 use backsight_tracer::recording::wall_clock_offset;
 use backsight_tracer::summary::{SummaryGrouping, TraceSummary};
-use backsight_tracer::{Signal, engine};
+use backsight_tracer::Signal;
 use comparison::{open_recording, print_differences, record_runs};
 use filter_options::FilterOptions;
 use flame_graph::{FlameGraph, title_of_command};
@@ -267,25 +271,53 @@ impl TraceArgs {
             detach_from_command(command, apart)
                 .map_err(|error| miette::miette!("{}", chain(&error)))?;
         }
-        // Who doesn't want to hear how a program calls the kernel doesn't want to hear how that is watched.
-        let quiet = display.quiet.attach || display.quiet.personality;
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
         let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
         if let Some(time) = self.scope.time_limit() {
             interrupt.trigger_after(time).into_diagnostic()?;
         }
-        if let Some(note) = self.scope.note().filter(|_| !quiet) {
+        if let Some(note) = self.scope.note().filter(|_| !is_quiet(&display)) {
             print_note(&note);
         }
+        let (chosen, why) = match self.engine {
+            Engine::Auto => engine::choose_engine(&options),
+            Engine::Kernel => (EngineKind::Kernel, None),
+            Engine::Ptrace => (EngineKind::Ptrace, None),
+        };
         let place = self.place(into);
+        let trace = || self.trace_into(place, (options, display, counted), (chosen, why), &interrupt);
+        // With two threads, it is the first one that the kernel calls the tracer.
+        let (ended, unread) = match chosen {
+            EngineKind::Ptrace => trace(),
+            EngineKind::Kernel | EngineKind::PtraceThenKernel => {
+                lend_first_thread(trace).into_diagnostic()?
+            }
+        }?;
+        Ok(match apart {
+            None if unread => nobody_reads(),
+            None => status(ended, interrupt.signal()),
+            // The command itself says to its parent how it ended.
+            Some(_) => ExitCode::SUCCESS,
+        })
+    }
+
+    /// Traces what is asked by this engine; how it ended, and whether nobody reads any longer what was traced.
+    fn trace_into(
+        &self,
+        place: OutputTarget,
+        (options, display, counted): (TraceOptions, DisplaySettings, SyscallSet),
+        (chosen, why): (EngineKind, Option<String>),
+        interrupt: &Arc<Interrupt>,
+    ) -> miette::Result<(TraceOutcome, bool)> {
+        let quiet = is_quiet(&display);
         let (quiet_attach, quiet_exit) = (display.quiet.attach, display.quiet.exit);
         // Threads of a command whose lines go to a file come and go without a word, unless what is said was named.
         let silent = !self.command.is_empty() && !display.quiet.named;
         let notes_attachments = self.output.is_some() && !quiet_attach && !silent;
         let shown = self.shown(wall_clock_offset(), display, counted)?;
         let mut flame_graph = self.flame_graph()?;
-        let mut output = TraceOutput::open(place, Some(&interrupt), shown).into_diagnostic()?;
+        let mut output = TraceOutput::open(place, Some(interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
         let note = |event: &TraceEvent| {
@@ -298,13 +330,13 @@ impl TraceArgs {
         let mut trace = |engine| {
             if counts {
                 let (ended, summary) =
-                    engine::count_calls(engine, &options, &interrupt, &mut |event| {
+                    engine::count_calls(engine, &options, interrupt, &mut |event| {
                         note(&event);
                     })?;
                 output.summarize(TraceSummary::Calls(summary));
                 return Ok(ended);
             }
-            engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
+            engine::trace(engine, &options, interrupt, &mut |event: TraceEvent| {
                 note(&event);
                 if let Some(flame_graph) = &mut flame_graph {
                     flame_graph.add(&event);
@@ -323,9 +355,8 @@ impl TraceArgs {
         let profiler = profiler.transpose().into_diagnostic()?;
         let report = |chosen, why| self.print_engine(chosen, why, quiet);
         let ended = match self.engine {
-            Engine::Auto => engine::run_with_fitting_engine(&options, &report, &mut trace),
-            Engine::Kernel => trace(engine::EngineKind::Kernel),
-            Engine::Ptrace => trace(engine::EngineKind::Ptrace),
+            Engine::Auto => engine::run_with_fitting_engine((chosen, why), &report, &mut trace),
+            Engine::Kernel | Engine::Ptrace => trace(chosen),
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
         if let Some(note) = scope_options::lost_note(ended.lost) {
@@ -339,12 +370,7 @@ impl TraceArgs {
             let words = words.map(|word| word.to_string_lossy().into_owned());
             flame_graph.finish(&title_of_command(words))?;
         }
-        Ok(match apart {
-            None if unread => nobody_reads(),
-            None => status(ended, interrupt.signal()),
-            // The command itself says to its parent how it ended.
-            Some(_) => ExitCode::SUCCESS,
-        })
+        Ok((ended, unread))
     }
 
     /// How far from the command who traces it is to be; nothing where that is the command's parent.
@@ -481,7 +507,7 @@ impl TraceArgs {
     }
 
     /// Prints once which engine traces, and why not the other.
-    fn print_engine(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
+    fn print_engine(&self, chosen: EngineKind, why: Option<String>, quiet: bool) {
         if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             print_note(&format!("the {} engine{why}", chosen.name()));
@@ -495,6 +521,12 @@ impl TraceArgs {
             && self.summary.grouping() == SummaryGrouping::Call
             && self.summary.flame_graph.is_none()
     }
+}
+
+/// Whether nothing is to be said of who traces: who doesn't want to hear how a program calls the kernel doesn't want to hear how
+/// that is watched.
+fn is_quiet(display: &DisplaySettings) -> bool {
+    display.quiet.attach || display.quiet.personality
 }
 
 /// Numbers of processes, with commas or blanks between them.

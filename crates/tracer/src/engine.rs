@@ -141,17 +141,16 @@ pub fn count_calls(
     Ok((ended, summary))
 }
 
-/// Runs a trace by the engine that fits or, should that turn out not to run here, by the other. `report` gets each engine before
-/// it runs, with the reason why it isn't the other.
+/// Runs a trace by the engine that [`choose_engine`] chose or, should that turn out not to run here, by the other. `report` gets each
+/// engine before it runs, with the reason why it isn't the other.
 ///
 /// # Errors
 /// As [`trace`].
 pub fn run_with_fitting_engine<T>(
-    options: &TraceOptions,
+    (chosen, why): (EngineKind, Option<String>),
     report: &dyn Fn(EngineKind, Option<String>),
     run: &mut dyn FnMut(EngineKind) -> Result<T, TraceError>,
 ) -> Result<T, TraceError> {
-    let (chosen, why) = choose_engine(options);
     report(chosen, why);
     match run(chosen) {
         Err(error) if can_fall_back(&error) => {

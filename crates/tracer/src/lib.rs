@@ -34,6 +34,7 @@ pub mod descriptors;
 pub mod engine;
 pub mod error;
 pub mod expressions;
+pub mod first_thread;
 #[doc(hidden)]
 pub mod fuzzing;
 mod generic_families;

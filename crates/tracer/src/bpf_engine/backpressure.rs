@@ -11,7 +11,6 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use backsight_syscall_decode::TraceEvent;
@@ -28,6 +27,7 @@ use super::task_storage::TaskStorage;
 use super::{ReaderWakeup, refused, stop_guard};
 use crate::command::TracedCommand;
 use crate::error::TraceError;
+use crate::first_thread;
 use crate::interrupt;
 use crate::options::{ChildSelection, TraceOptions};
 use crate::outcome::CommandExit;
@@ -76,7 +76,8 @@ impl TraceeReport {
 
 /// The side of it that the reader of the ring sees.
 pub(super) struct Backpressure {
-    thread: Option<JoinHandle<()>>,
+    /// Its other end goes when the thread is done with it.
+    ended: Receiver<()>,
     reports: Receiver<TraceeReport>,
     shared: Arc<BackpressureState>,
     /// How full the ring is, and how full it may be for threads to go on.
@@ -246,20 +247,24 @@ impl Backpressure {
             reports: sender,
             shared: Arc::clone(&shared),
         };
-        let thread = std::thread::Builder::new()
-            .name("backpressure".into())
-            .spawn(move || {
-                work(sender, ready);
-                state.done.store(true, Ordering::SeqCst);
-                state.reader.ring();
-            })
-            .map_err(refused("start a thread"))?;
+        let (ends, ended) = mpsc::channel();
+        let job: first_thread::Job = Box::new(move || {
+            let _ends = ends;
+            let _done = Done(state);
+            work(sender, ready);
+        });
+        if let Err(job) = first_thread::run_on_first_thread(job) {
+            std::thread::Builder::new()
+                .name("backpressure".into())
+                .spawn(job)
+                .map_err(refused("start a thread"))?;
+        }
         let begun = begun.recv().unwrap_or_else(|_| {
             let why = io::Error::other("the thread that does it ended");
             Err(refused("hold what is traced")(why))
         });
         let backpressure = Self {
-            thread: Some(thread),
+            ended,
             reports,
             shared,
             gauge: None,
@@ -304,10 +309,9 @@ impl Backpressure {
         self.shared.signal.store(signal, Ordering::SeqCst);
         self.shared.release.store(true, Ordering::SeqCst);
         held(&self.bell).take();
-        let runs = || self.thread.as_ref().is_some_and(|it| !it.is_finished());
         loop {
             let tid = self.shared.to_wake.load(Ordering::SeqCst);
-            if tid == 0 || !runs() {
+            if tid == 0 || self.is_done() {
                 break;
             }
             interrupt::wake_thread(tid);
@@ -329,10 +333,18 @@ impl Backpressure {
 impl Drop for Backpressure {
     fn drop(&mut self) {
         self.release(0);
-        if let Some(thread) = self.thread.take() {
-            // It ends within a bounded time; a panic there was told by the runtime.
-            let _ = thread.join();
-        }
+        // It ends within a bounded time; a panic there was told by the runtime.
+        let _ends = self.ended.recv();
+    }
+}
+
+/// Says when it goes that nothing is traced any longer.
+struct Done(Arc<BackpressureState>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.done.store(true, Ordering::SeqCst);
+        self.0.reader.ring();
     }
 }
 

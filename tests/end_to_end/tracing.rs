@@ -108,6 +108,20 @@ fn who_traces_is_the_process_whose_number_the_kernel_says() {
 }
 
 #[test]
+fn memory_is_read_word_by_word_where_it_cant_be_read_at_once() {
+    let place = Place::new();
+    let out = place.at("out");
+    let refusal = "inject=process_vm_readv:error=ENOSYS";
+    let outer = ["trace", "-o", "/dev/null", "-e", refusal];
+    let this = [env!("CARGO_BIN_EXE_backsight")];
+    let inner = ["trace", "--engine", "ptrace", "-o", &out, "-e", "openat"];
+    let all = [&outer[..], &this, &inner, &["cat", "/dev/null"]].concat();
+    place.ends(&all).assert_code(0);
+    let told = place.read("out");
+    assert!(told.contains("openat(AT_FDCWD, \"/dev/null\", O_RDONLY) = 3\n"), "{told}");
+}
+
+#[test]
 fn a_command_may_take_the_place_of_who_traces_it() {
     let place = Place::new();
     let out = place.at("out");

@@ -117,8 +117,8 @@ impl PageCache {
         let read = read_pages(tid, &mut places);
         let whole = match read {
             Ok(bytes) => bytes / PAGE,
-            // Of a process that isn't to be dumped.
-            Err(Errno::EPERM) => {
+            // Of a process that isn't to be dumped, and where there is no such call, as behind some filters of containers.
+            Err(Errno::EPERM | Errno::ENOSYS) => {
                 let mut places = places.iter_mut();
                 let unreadable = places.position(|(address, page)| !peek(tid, *address, page));
                 unreadable.unwrap_or(count)

@@ -118,7 +118,10 @@ fn memory_is_read_word_by_word_where_it_cant_be_read_at_once() {
     let all = [&outer[..], &this, &inner, &["cat", "/dev/null"]].concat();
     place.ends(&all).assert_code(0);
     let told = place.read("out");
-    assert!(told.contains("openat(AT_FDCWD, \"/dev/null\", O_RDONLY) = 3\n"), "{told}");
+    assert!(
+        told.contains("openat(AT_FDCWD, \"/dev/null\", O_RDONLY) = 3\n"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -610,10 +613,18 @@ fn options_are_taken_as_strace_takes_them() {
     // A call that has no name can't be asked for, and is told always.
     for (options, part) in [
         (&["-e", "trace=none"][..], "syscall_0x270(0x7"),
-        (&["-e", "trace=openat", "--engine", "ptrace"], "syscall_0x270(0x7"),
+        (
+            &["-e", "trace=openat", "--engine", "ptrace"],
+            "syscall_0x270(0x7",
+        ),
         (&["-c", "-e", "trace=none"], " syscall_0x270\n"),
     ] {
-        let all = [&["trace", "-o", &out], options, &["perl", "-e", "syscall(624, 7)"]].concat();
+        let all = [
+            &["trace", "-o", &out],
+            options,
+            &["perl", "-e", "syscall(624, 7)"],
+        ]
+        .concat();
         place.ends(&all).assert_code(0);
         let told = place.read("out");
         assert!(told.contains(part), "{options:?}: {told}");

@@ -17,6 +17,7 @@ use backsight_agent_program::TracingMonitor;
 use backsight_profiler::BackgroundProfiler;
 use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{EventKind, TraceEvent};
+use backsight_tracer::Signal;
 use backsight_tracer::engine::{self, EngineKind};
 use backsight_tracer::expressions::DisplaySettings;
 use backsight_tracer::first_thread::lend_first_thread;
@@ -29,7 +30,6 @@ use backsight_tracer::output::{
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
 use backsight_tracer::recording::wall_clock_offset;
 use backsight_tracer::summary::{SummaryGrouping, TraceSummary};
-use backsight_tracer::Signal;
 use comparison::{open_recording, print_differences, record_runs};
 use filter_options::FilterOptions;
 use flame_graph::{FlameGraph, title_of_command};
@@ -286,7 +286,14 @@ impl TraceArgs {
             Engine::Ptrace => (EngineKind::Ptrace, None),
         };
         let place = self.place(into);
-        let trace = || self.trace_into(place, (options, display, counted), (chosen, why), &interrupt);
+        let trace = || {
+            self.trace_into(
+                place,
+                (options, display, counted),
+                (chosen, why),
+                &interrupt,
+            )
+        };
         // With two threads, it is the first one that the kernel calls the tracer.
         let (ended, unread) = match chosen {
             EngineKind::Ptrace => trace(),
@@ -428,7 +435,11 @@ impl TraceArgs {
 
     /// The processes that are attached to.
     fn processes(&self) -> Vec<i32> {
-        self.pids.iter().flat_map(|those| &those.0).copied().collect()
+        self.pids
+            .iter()
+            .flat_map(|those| &those.0)
+            .copied()
+            .collect()
     }
 
     /// How many processes are traced from the beginning.

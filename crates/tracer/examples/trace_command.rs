@@ -161,7 +161,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
     };
     let ended = match arguments.engine {
-        None => engine::run_with_fitting_engine(engine::choose_engine(&options), &report, &mut trace),
+        None => {
+            engine::run_with_fitting_engine(engine::choose_engine(&options), &report, &mut trace)
+        }
         Some(engine) => trace(engine),
     }?;
     failed?;

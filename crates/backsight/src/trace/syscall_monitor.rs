@@ -50,7 +50,8 @@ pub fn execute(monitor: &TracingMonitor) -> miette::Result<()> {
         }
     };
     let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut say_engine);
-    let counted = engine::run_with_fitting_engine(engine::choose_engine(&options), &says, &mut count);
+    let counted =
+        engine::run_with_fitting_engine(engine::choose_engine(&options), &says, &mut count);
     let (ended, summary) = counted.map_err(|error| miette::miette!("{}", chain(&error)))?;
     let unwatched = steps.iter().filter(|pid| !attached.contains(pid));
     let unwatched = unwatched.filter_map(|pid| named(*pid)).collect();

@@ -358,7 +358,11 @@ impl<'a> Child<'a> {
                 return Err(Errno::EPIPE);
             }
             for (signal, ignored) in self.signals {
-                let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+                let action = if ignored {
+                    libc::SIG_IGN
+                } else {
+                    libc::SIG_DFL
+                };
                 libc::signal(signal, action);
             }
             for (number, _) in (0..).zip(self.closed).filter(|(_, closed)| *closed) {

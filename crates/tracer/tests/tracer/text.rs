@@ -1112,7 +1112,10 @@ fn a_mapping_s_kind_stands_beside_its_number_whether_it_has_a_name_or_not() {
         (0, "0"),
         (1, "0x1 /* MFD_CLOEXEC */"),
         (0x20, "0x20 /* 0x20 /* MFD_??? */ */"),
-        (0x5400_0004, "0x54000004 /* MFD_HUGETLB|21<<MFD_HUGE_SHIFT */"),
+        (
+            0x5400_0004,
+            "0x54000004 /* MFD_HUGETLB|21<<MFD_HUGE_SHIFT */",
+        ),
     ] {
         let line = verbose("memfd_create", [0, flags, 0, 0, 0, 0]);
         assert_eq!(line, format!("memfd_create(NULL, {shown}) = 3\n"));

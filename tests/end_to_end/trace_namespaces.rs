@@ -137,3 +137,20 @@ fn paths_and_programs_are_those_of_the_process_s_own_root() {
         "{text}"
     );
 }
+
+#[test]
+fn where_proc_isnt_there_the_ptrace_engine_says_so_and_traces() {
+    let place = Place::new();
+    let out = place.at("out");
+    let hidden = format!(
+        "mount -t tmpfs none /proc && exec '{}' trace -o '{out}' -e trace=none true",
+        env!("CARGO_BIN_EXE_backsight")
+    );
+    let mut command = Command::new("unshare");
+    let arguments = ["-U", "--map-root-user", "-m", "sh", "-c", &hidden];
+    let ended = command.args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{said}");
+    assert!(said.contains("needs /proc, which can't be read"), "{said}");
+    assert_eq!(place.read("out"), "+++ exited with 0 +++\n");
+}

@@ -211,6 +211,11 @@ pub enum BpfEngineError {
         /// What is missing.
         name: &'static str,
     },
+    /// What this process may and in which name spaces it is can't be seen.
+    #[error(
+        "the kernel engine needs /proc, which can't be read: mount it; the ptrace engine needs none"
+    )]
+    Proc,
     /// The numbers of processes here aren't the kernel's.
     #[error(
         "the kernel engine sees the numbers that processes have outside of this container, and can't tell yours: use the ptrace engine"

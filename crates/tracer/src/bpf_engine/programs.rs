@@ -127,7 +127,8 @@ impl ControlPage {
 
 /// Why the kernel engine can't run here, if that can be told without trying.
 pub(super) fn allowed() -> Result<(), BpfEngineError> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/thread-self/status");
+    let status = status.map_err(|_| BpfEngineError::Proc)?;
     let capabilities = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))

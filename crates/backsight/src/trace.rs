@@ -319,8 +319,7 @@ impl TraceArgs {
     ) -> miette::Result<(TraceOutcome, bool)> {
         let quiet = is_quiet(&display);
         let (quiet_attach, quiet_exit) = (display.quiet.attach, display.quiet.exit);
-        // Threads of a command whose lines go to a file come and go without a word, unless what is said was named.
-        let silent = !self.command.is_empty() && !display.quiet.named;
+        let silent = self.is_silent(&display);
         let notes_attachments = self.output.is_some() && !quiet_attach && !silent;
         let shown = self.shown(wall_clock_offset(), display, counted)?;
         let mut flame_graph = self.flame_graph()?;
@@ -431,6 +430,11 @@ impl TraceArgs {
         let mut all = self.paths.clone();
         all.extend(resolved);
         all
+    }
+
+    /// Whether threads of a command whose lines go to a file come, go and change without a word: unless what is said was named.
+    fn is_silent(&self, display: &DisplaySettings) -> bool {
+        !self.command.is_empty() && !display.quiet.named
     }
 
     /// The processes that are attached to.

@@ -21,11 +21,8 @@ impl Abi {
         Self::X86_64
     };
 
-    /// How many bits a pointer has.
-    pub fn bits(self) -> u8 {
-        match self {
-            Self::X86_64 | Self::Aarch64 => 64,
-            Self::I386 => 32,
-        }
+    /// Whether it is a way of 32-bit programs.
+    pub fn is_narrow(self) -> bool {
+        self == Self::I386
     }
 }

@@ -208,7 +208,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
     }
 
     pub fn narrow(&self) -> bool {
-        self.call.abi == Abi::I386
+        self.call.abi.is_narrow()
     }
 
     /// Shows a value that stands in a register or was loaded from memory; `number` is the argument that it belongs to.
@@ -427,7 +427,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
         if std::ptr::eq(names, &crate::table::flags::MEMFD) {
-            self.sink.constant(NamedNumber::Always(value), |out| {
+            self.sink.constant(NamedNumber::HexAlways(value), |out| {
                 let (bits, huge) = (value & 0x3ff_ffff, value >> 26 & 63);
                 if bits != 0 || huge == 0 {
                     format::flags(out, bits, names);
@@ -461,7 +461,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         names: &'static Names,
     ) {
         let number = match names.unknown {
-            "MAP_???" => NamedNumber::Always(value),
+            "MAP_???" => NamedNumber::HexAlways(value),
             _ => NamedNumber::Hex(value),
         };
         self.sink.constant(number, |out| {

@@ -35,7 +35,7 @@ pub enum NamedNumber {
     /// Permissions.
     Octal(u64),
     /// Bits whose number stands before what is said of them also where none of them has a name.
-    Always(u64),
+    HexAlways(u64),
 }
 
 /// A number in decimal.
@@ -203,7 +203,7 @@ pub fn constant(
     }
     let start = out.len();
     match number {
-        NamedNumber::Hex(value) | NamedNumber::Always(value) => hex(out, value),
+        NamedNumber::Hex(value) | NamedNumber::HexAlways(value) => hex(out, value),
         NamedNumber::Signed(value) => signed(out, value),
         NamedNumber::Unsigned(value) => unsigned(out, value),
         NamedNumber::Octal(value) => octal(out, value),
@@ -215,7 +215,7 @@ pub fn constant(
     let named = out.len();
     write(out);
     // What has no name at all says its number itself.
-    if !matches!(number, NamedNumber::Always(1..)) && !is_name(&out[named..]) {
+    if !matches!(number, NamedNumber::HexAlways(1..)) && !is_name(&out[named..]) {
         out.drain(start..named);
         if out.len() == start {
             hex(out, 0);

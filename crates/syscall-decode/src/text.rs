@@ -17,7 +17,7 @@ use crate::descriptor_set::DescriptorSet;
 use crate::format::{self, ConstantStyle, EscapeStyle, signal_name};
 use crate::resolver::Resolver;
 use crate::table::{self, ResultKind, SyscallDefinition};
-use crate::{Abi, EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
+use crate::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
 use backsight_syscall_tables::manual_names;
 pub use clock::{TimePrecision, TimestampFormat, TimestampWords};
 use color::Color;
@@ -141,8 +141,8 @@ pub struct TextWriter<'a> {
     begun: HashMap<i32, usize>,
     /// The calls that threads are to take up again.
     interrupted: HashMap<i32, &'static str>,
-    /// The threads that last called the kernel in another way than this machine's own.
-    foreign: HashMap<i32, Abi>,
+    /// The threads that last called the kernel in the 32-bit way.
+    narrow: HashSet<i32>,
     /// When the line before began.
     last: Option<u64>,
 }
@@ -171,7 +171,7 @@ impl<'a> TextWriter<'a> {
             open: None,
             begun: HashMap::new(),
             interrupted: HashMap::new(),
-            foreign: HashMap::new(),
+            narrow: HashSet::new(),
             last: None,
         }
     }
@@ -216,8 +216,8 @@ impl<'a> TextWriter<'a> {
             }
             EventKind::Attached { parent } => {
                 self.threads.insert(event.tid);
-                if let Some(abi) = parent.and_then(|parent| self.foreign.get(&parent).copied()) {
-                    self.foreign.insert(event.tid, abi);
+                if parent.is_some_and(|parent| self.narrow.contains(&parent)) {
+                    self.narrow.insert(event.tid);
                 }
                 if let Some(descriptors) = &mut self.descriptors {
                     // How it is called is asked while it is there to be asked.
@@ -235,7 +235,7 @@ impl<'a> TextWriter<'a> {
                 }
                 self.close(out);
                 self.threads.remove(&event.tid);
-                self.foreign.remove(&event.tid);
+                self.narrow.remove(&event.tid);
                 if event.tid == event.pid {
                     self.attachment(event.tid, "detached", out);
                 }
@@ -360,21 +360,21 @@ impl<'a> TextWriter<'a> {
 
     /// A line that says in which way a thread calls the kernel from here on, where that is another than before.
     fn mode(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
-        let is_own = call.abi == Abi::NATIVE;
-        if !self.options.modes || (is_own && self.foreign.is_empty()) {
+        if !self.options.modes || (!call.abi.is_narrow() && self.narrow.is_empty()) {
             return;
         }
-        let before = match is_own {
-            true => self.foreign.remove(&event.tid),
-            false => self.foreign.insert(event.tid, call.abi),
+        let changes = match call.abi.is_narrow() {
+            true => self.narrow.insert(event.tid),
+            false => self.narrow.remove(&event.tid),
         };
-        if before.unwrap_or(Abi::NATIVE) != call.abi {
+        if changes {
             self.line(event, call.entered, out);
             out.extend_from_slice(b"[ Process PID=");
             format::signed(out, i64::from(event.tid));
-            out.extend_from_slice(b" runs in ");
-            format::unsigned(out, u64::from(call.abi.bits()));
-            out.extend_from_slice(b" bit mode. ]\n");
+            out.extend_from_slice(match call.abi.is_narrow() {
+                true => b" runs in 32 bit mode. ]\n",
+                false => b" runs in 64 bit mode. ]\n",
+            });
         }
     }
 
@@ -628,14 +628,14 @@ impl<'a> TextWriter<'a> {
                 if let Some(shown) = self.begun.remove(&by) {
                     self.begun.insert(event.tid, shown);
                 }
-                self.foreign.remove(&event.tid);
-                if let Some(abi) = self.foreign.remove(&by) {
-                    self.foreign.insert(event.tid, abi);
+                self.narrow.remove(&event.tid);
+                if self.narrow.remove(&by) {
+                    self.narrow.insert(event.tid);
                 }
             }
             None => {
                 self.threads.remove(&event.tid);
-                self.foreign.remove(&event.tid);
+                self.narrow.remove(&event.tid);
             }
         }
     }

@@ -157,14 +157,18 @@ impl CallSummary {
 
     /// The figures of each call of all processes together, by number.
     pub fn calls(&self) -> Vec<(String, CallStatistics)> {
+        self.together()
+            .into_iter()
+            .map(|((abi, number), figures)| (name(abi, number), figures))
+            .collect()
+    }
+
+    fn together(&self) -> BTreeMap<(Abi, u64), CallStatistics> {
         let mut together: BTreeMap<(Abi, u64), CallStatistics> = BTreeMap::new();
         for ((_, abi, number), figures) in &self.counted {
             together.entry((*abi, *number)).or_default().merge(figures);
         }
         together
-            .into_iter()
-            .map(|((abi, number), figures)| (name(abi, number), figures))
-            .collect()
     }
 
     /// The figures of all calls of all processes together.
@@ -195,24 +199,22 @@ impl CallSummary {
 
     /// strace's tables of `-c`: one for each way of calling that was used, none where no call was made.
     pub fn strace_table(&self, options: &TableOptions) -> String {
-        let mut of_abis: BTreeMap<Abi, BTreeMap<u64, CallStatistics>> = BTreeMap::new();
-        for ((_, abi, number), figures) in &self.counted {
-            let calls = of_abis.entry(*abi).or_default();
-            calls.entry(*number).or_default().merge(figures);
-        }
+        let (narrow, wide): (Vec<_>, Vec<_>) = self
+            .together()
+            .into_iter()
+            .partition(|((abi, _), _)| abi.is_narrow());
+        let title = "System call usage summary for 32 bit mode:\n";
         let mut text = String::new();
-        for (abi, calls) in of_abis {
-            if abi != Abi::NATIVE {
-                let _ = writeln!(
-                    text,
-                    "System call usage summary for {} bit mode:",
-                    abi.bits()
-                );
+        for (title, calls) in [("", wide), (title, narrow)] {
+            if calls.is_empty() {
+                continue;
             }
             let named = calls
                 .into_iter()
-                .map(|(number, figures)| SummaryRow::from((bare_name(abi, number), figures)));
-            text.push_str(&tables::strace_table(named.collect(), options));
+                .map(|((abi, number), figures)| (bare_name(abi, number), figures));
+            let rows = named.map(SummaryRow::from).collect();
+            text.push_str(title);
+            text.push_str(&tables::strace_table(rows, options));
         }
         text
     }
@@ -289,7 +291,7 @@ fn printable_name(name: &str) -> String {
 fn name(abi: Abi, number: u64) -> String {
     let named = bare_name(abi, number);
     // Calls of 32-bit programs have other numbers, and some other arguments: they are counted apart.
-    if abi == Abi::I386 {
+    if abi.is_narrow() {
         format!("{named} (32 bit)")
     } else {
         named
@@ -408,10 +410,7 @@ getpid                   1
 ---------------- ---------
 total                    1
 ";
-        // The order is that of the ways: this machine's own comes first.
-        if Abi::NATIVE == Abi::X86_64 {
-            assert_eq!(summary.strace_table(&options), format!("{native}{narrow}"));
-        }
+        assert_eq!(summary.strace_table(&options), format!("{native}{narrow}"));
         // Elsewhere they stand together, and their names say which they are.
         let rows: Vec<String> = summary.calls().into_iter().map(|(name, _)| name).collect();
         assert_eq!(rows, ["read", "getpid (32 bit)"]);

@@ -107,6 +107,7 @@ impl TraceArgs {
     }
 
     pub(super) fn text(&self, wall: i64, display: DisplaySettings) -> text::TextOptions {
+        let silent = self.is_silent(&display);
         let format = &self.format;
         text::TextOptions {
             string: format.strings,
@@ -137,9 +138,7 @@ impl TraceArgs {
             // Into a file, threads come and go without a word.
             attached: !display.quiet.attach && self.output.is_none(),
             exits: !display.quiet.exit,
-            // Of a command it is kept out of files, as strace does it.
-            modes: !display.quiet.personality
-                && (self.output.is_none() || self.command.is_empty() || display.quiet.named),
+            modes: !display.quiet.personality && (self.output.is_none() || !silent),
             superseded: !display.quiet.superseded,
             signals: true,
         }

@@ -1122,7 +1122,6 @@ fn a_mapping_s_kind_stands_beside_its_number_whether_it_has_a_name_or_not() {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn a_thread_that_calls_the_kernel_in_another_way_is_told() {
     let by = |tid, abi| {

@@ -1,6 +1,6 @@
 //! Jobs of the queue that Slurm begins, and job arrays of `detect`: with a real cluster, all of it on this machine.
 
-use backsight_test_needs::{Need, SlurmCluster};
+use backsight_test_needs::{Need, PostgresServer, SlurmCluster};
 use serde_json::Value;
 use std::process::Command;
 
@@ -103,6 +103,54 @@ fn slurm_begins_a_job_and_begins_it_again_where_it_was() {
     assert_eq!(place.calls("run"), 3, "the trial that was stopped, again");
     let log = its.prints_of(&["queue", "log", "1"]);
     assert!(log.contains("$ backsight resume s"), "{log}");
+    processes::until("Slurm has nothing left", || its.in_slurm().is_empty());
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_job_in_a_database_goes_on_when_the_node_that_was_taken_from_it_is_free() {
+    if Need::Slurm.is_missing() || Need::PostgresqlServer.is_missing() {
+        return;
+    }
+    let mut place = quick();
+    let database = PostgresServer::shared().new_database();
+    let data = place.path("data");
+    place.environment.extend([
+        ("BACKSIGHT_STORE", database.into()),
+        ("XDG_DATA_HOME", data),
+    ]);
+    let its = ClusterPlace::new(place, 1);
+    let place = &its.place;
+    place.hold("run", 2);
+    its.add(&[], &["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
+    place.until_held("run");
+    let (name, value) = its.cluster.environment();
+    let mut urgent = place.put(
+        Command::new("sbatch"),
+        &[
+            "--partition=urgent",
+            "--output=/dev/null",
+            "--wrap",
+            "touch urgent; until [ -e enough ]; do sleep 0.1; done",
+        ],
+    );
+    urgent.env(name, value);
+    Running::start(urgent).ends().assert_code(0);
+    place.until_there("urgent");
+    assert_eq!(place.study("s")["state"], "stopped");
+    processes::until("Slurm says why it waits", || {
+        let job = its.job(1);
+        job["state"] == "waiting"
+            && ["BeginTime", "Resources", "Priority"]
+                .iter()
+                .any(|reason| job["waits_for"] == format!("waits in Slurm as 1: {reason}"))
+    });
+    place.release("run");
+    place.write("enough", "");
+    its.until_state(1, "done");
+    place.assert_complete("s", 1, 2);
+    assert_eq!(place.calls("run"), 3, "the trial that was stopped, again");
     processes::until("Slurm has nothing left", || its.in_slurm().is_empty());
     place.assert_nothing_left();
 }

@@ -24,7 +24,8 @@ pub(crate) const PROGRAMS: [&str; 6] = [
     "/usr/bin/scancel",
 ];
 
-/// A cluster with nodes `n1`, `n2`, …, of one processor each.
+/// A cluster with nodes `n1`, `n2`, …, of one processor each. They are all in two partitions: `lab`, where jobs go by themselves, and `urgent`,
+/// whose jobs take nodes from those of `lab`, which are begun again.
 #[derive(Debug)]
 pub struct SlurmCluster {
     folder: PathBuf,
@@ -61,7 +62,10 @@ impl SlurmCluster {
             cluster.spawn("/usr/sbin/slurmd", &["-D", "-f", &file, "-N", &node]);
         }
         cluster.until("all nodes are idle", || {
-            let listed = cluster.prints("sinfo", &["--noheader", "--Node", "--format=%T"]);
+            let listed = cluster.prints(
+                "sinfo",
+                &["--noheader", "--Node", "--partition=lab", "--format=%T"],
+            );
             let idle = listed.lines().filter(|line| *line == "idle").count();
             idle == nodes
         });
@@ -130,7 +134,9 @@ impl SlurmCluster {
              AccountingStorageType=accounting_storage/none\nSwitchType=switch/none\nMpiDefault=none\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
              SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1\n\
-             ReturnToService=2\nPartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
+             ReturnToService=2\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n\
+             PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1\n\
+             PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=2 PreemptMode=OFF\n",
             port = ports[0]
         );
         for (number, port) in ports[1..].iter().enumerate() {
@@ -178,8 +184,10 @@ impl SlurmCluster {
 impl Drop for SlurmCluster {
     fn drop(&mut self) {
         // What jobs run isn't a child of the daemons, and would outlive them.
-        self.prints("scancel", &["--state=PENDING", "--partition=lab"]);
-        self.prints("scancel", &["--partition=lab"]);
+        for partition in ["--partition=lab", "--partition=urgent"] {
+            self.prints("scancel", &["--state=PENDING", partition]);
+            self.prints("scancel", &[partition]);
+        }
         let began = Instant::now();
         while began.elapsed() < LIMIT && !self.prints("squeue", &["--noheader"]).is_empty() {
             thread::sleep(POLL);

@@ -258,13 +258,17 @@ pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// A number of seconds, also with separators of thousands (Surefire: `1,234.5`).
+/// A number of seconds, also with separators of thousands (Surefire: `1,234.5`) or a comma as another language has it (`0,002`, `1.234,5`).
 pub(crate) fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
-    let number = if text.contains(',') {
-        text.replace(',', "").parse::<f64>()
-    } else {
-        text.parse::<f64>()
+    let number = match (text.rfind(','), text.rfind('.')) {
+        (None, _) => text.parse::<f64>(),
+        (Some(comma), Some(point)) if comma < point => text.replace(',', "").parse(),
+        // A whole number of thousands of seconds is as good as never measured.
+        (Some(comma), _) if text.find(',') == Some(comma) => {
+            text.replace('.', "").replace(',', ".").parse()
+        }
+        _ => text.replace(',', "").parse(),
     };
     number
         .ok()
@@ -353,4 +357,25 @@ fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
         rest = after;
         (!piece.is_empty()).then_some(piece)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn a_comma_is_a_separator_of_thousands_or_of_decimals() {
+        for (text, expected) in [
+            ("1,234.5", 1234.5),
+            ("1,234,567", 1_234_567.0),
+            ("0,002", 0.002),
+            ("1.234,5", 1234.5),
+            (" 12.5 ", 12.5),
+        ] {
+            assert_eq!(seconds(text), Some(expected), "{text}");
+        }
+        for text in ["", ",", "1.2.3", "-1,5", "inf"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
 }

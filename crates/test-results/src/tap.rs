@@ -36,8 +36,8 @@ pub(crate) struct Tap {
     dialect: Dialect,
     /// The document, and the groups of subtests in it that are open.
     levels: Vec<Level>,
-    /// A group's name out of a comment, for the next level that opens.
-    group: Option<String>,
+    /// A group's name out of a comment and the comment's indentation, for the next level that opens.
+    group: Option<(usize, String)>,
     /// A result whose details may follow.
     last: Option<TestResult>,
     /// Indentation of the YAML block that is being read.
@@ -156,7 +156,7 @@ impl Tap {
             }
             self.levels.push(Level {
                 indent,
-                name: self.group.take(),
+                name: self.group.take().map(|(_, name)| name),
                 ..Level::default()
             });
         }
@@ -292,6 +292,10 @@ impl Tap {
                 Dialect::Ktap => name.to_owned(),
             });
             self.release_last(to);
+            // Of two names one within the other, the first is that of the level in which the second stands.
+            if self.group.as_ref().is_some_and(|(of, _)| *of < indent) {
+                self.level(indent, to);
+            }
             let inside = self.levels.len() > 1
                 && self
                     .levels
@@ -302,7 +306,7 @@ impl Tap {
                 Some(level) if inside && level.results == 0 && level.held.is_empty() => {
                     level.name = name;
                 }
-                _ => self.group = name,
+                _ => self.group = name.map(|name| (indent, name)),
             }
             return;
         }
@@ -353,7 +357,7 @@ impl LineDecoder for Tap {
                 self.close_deeper(0, "", to);
                 let name = selftest_name(test);
                 to.started(name.clone());
-                self.group = Some(name);
+                self.group = Some((0, name));
                 self.selftest = true;
                 return;
             }
@@ -757,6 +761,26 @@ mod tests {
         let text = "    not ok 1 - set up\n    ok 2 - set up\n    1..2\nnot ok 1 - a\n    ok 1 - set up\n    1..1\nok 2 - b\n1..2\n";
         let names = names(crate::Format::Tap, text);
         assert_eq!(names, ["a/set up", "a/set up (2)", "a", "b/set up", "b"]);
+    }
+
+    #[test]
+    fn groups_within_groups_are_named_before_them() {
+        // Test::More.
+        let perl = "# Subtest: alpha\n    # Subtest: one\n        ok 1 - a\n        not ok 2 - b\n        1..2\n    not ok 1 - one\n    1..1\nnot ok 1 - alpha\n\
+            # Subtest: beta\n    # Subtest: one\n        ok 1 - a\n        ok 2 - b\n        1..2\n    ok 1 - one\n    1..1\nok 2 - beta\n1..2\n";
+        let expected =
+            "alpha/one/a alpha/one/b alpha/one alpha beta/one/a beta/one/b beta/one beta";
+        assert_eq!(names(crate::Format::Tap, perl).join(" "), expected);
+        // node, which names what has no subtests too.
+        let node = "TAP version 13\n# Subtest: A\n    # Subtest: works\n    not ok 1 - works\n      ---\n      duration_ms: 0.7\n      ...\n    # Subtest: z\n    ok 2 - z\n\
+            \x20   1..2\nnot ok 1 - A\n# Subtest: B\n    # Subtest: works\n    ok 1 - works\n    1..1\nok 2 - B\n1..2\n";
+        assert_eq!(
+            names(crate::Format::Tap, node),
+            ["A/works", "A/z", "A", "B/works", "B"]
+        );
+        // Test::More before 1.3: the name stands where its tests do.
+        let older = "    # Subtest: alpha\n    ok 1 - a\n    1..1\nok 1 - alpha\n1..1\n";
+        assert_eq!(names(crate::Format::Tap, older), ["alpha/a", "alpha"]);
     }
 
     #[test]

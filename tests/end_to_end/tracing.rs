@@ -4,9 +4,13 @@ use backsight_profile::Profile;
 use backsight_test_needs::Need;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::{os::unix::process::ExitStatusExt as _, process::Command};
+use std::{
+    io::Write as _,
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, Stdio},
+};
 
-use crate::{place::Place, processes, running::Running};
+use crate::{place::Place, processes, running::Running, trace_scopes::lacks_kernel_engine};
 
 #[test]
 fn a_traced_command_ends_as_it_would_untraced() {
@@ -137,7 +141,7 @@ fn a_command_may_take_the_place_of_who_traces_it() {
             command.args(["trace", apart, "--engine", engine, "-f", "-o", &out]);
             let mut run = command
                 .args(["sh", "-c", says])
-                .stdout(std::process::Stdio::piped())
+                .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
             let own = run.id();
@@ -651,4 +655,125 @@ fn what_is_read_is_dumped_and_what_is_chosen_is_told_in_numbers() {
         assert!(told.contains(dumped), "{told}");
         assert!(told.contains("close(0x"), "{told}");
     }
+}
+
+#[test]
+fn what_has_a_filter_ends_as_it_likes_when_tracing_is_to_end_and_is_killed_the_second_time() {
+    let place = Place::new();
+    let begins = |script: &str| {
+        let words = [
+            "trace",
+            "--engine",
+            "ptrace",
+            "-f",
+            "-e",
+            "trace=chdir",
+            "sh",
+            "-c",
+            script,
+        ];
+        let traced = Running::start(place.command(&words));
+        place.until_there("ready");
+        traced.signal(Signal::SIGTERM);
+        traced
+    };
+    let ends = "trap 'echo cleaned; exit 3' TERM; touch ready; while :; do sleep 0.05; done";
+    let ended = begins(ends).ends();
+    ended.assert_code(3);
+    assert_eq!(ended.stdout(), "cleaned\n");
+    std::fs::remove_file(place.path("ready")).unwrap();
+
+    let stays = "trap 'touch asked' TERM; touch ready; while :; do sleep 0.05; done";
+    let traced = begins(stays);
+    place.until_there("asked");
+    traced.signal(Signal::SIGTERM);
+    let ended = traced.ends();
+    assert_eq!(ended.status.signal(), Some(9));
+    assert!(
+        ended.stderr.contains("+++ killed by SIGKILL +++"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_process_that_waits_in_a_call_is_seen_in_it_and_one_that_is_gone_is_said() {
+    let place = Place::new();
+    for engine in ["ptrace", "kernel"] {
+        if engine == "kernel" && lacks_kernel_engine(&place) {
+            continue;
+        }
+        let mut waits = Command::new("sh")
+            .args(["-c", "read line"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = waits.id().to_string();
+        processes::until("it waits", || {
+            let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+            call.is_ok_and(|call| call.starts_with(&format!("{} ", nix::libc::SYS_read)))
+        });
+        let out = place.at(engine);
+        // No process has such a number.
+        let words = [
+            "trace", "--engine", engine, "-p", "4194305", "-p", &pid, "-o", &out,
+        ];
+        let traced = Running::start(place.command(&words));
+        processes::until("it is traced", || match engine {
+            "kernel" => std::fs::read_to_string(&out).is_ok_and(|told| told.contains("read(0")),
+            _ => std::fs::read_to_string(format!("/proc/{pid}/status"))
+                .is_ok_and(|status| !status.contains("TracerPid:\t0\n")),
+        });
+        waits.stdin.take().unwrap().write_all(b"x\n").unwrap();
+        waits.wait().unwrap();
+        let ended = traced.ends();
+        ended.assert_code(0);
+        ended.assert_says(&["process 4194305 is gone"]);
+        let told = place.read(engine);
+        assert!(told.contains("read(0, \"x\", 1)"), "{engine}: {told}");
+    }
+    let all_gone = place.ends(&["trace", "-p", "4194305"]);
+    all_gone.assert_code(1);
+}
+
+#[test]
+fn what_a_program_writes_stands_between_its_calls_where_all_goes_to_one_place() {
+    let place = Place::new();
+    let script = format!(
+        "'{}' trace --engine ptrace -q -e trace=chdir -a 0 sh -c 'echo one; cd /; echo two; cd /tmp; echo three' 2>&1",
+        env!("CARGO_BIN_EXE_backsight")
+    );
+    let ended = Running::start(place.put(Command::new("sh"), &["-c", &script])).ends();
+    let told = ended.stdout();
+    let calls = "one\nchdir(\"/\") = 0\ntwo\nchdir(\"/tmp\") = 0\nthree\n+++ exited with 0 +++\n";
+    assert!(told.ends_with(calls), "{told}");
+}
+
+#[test]
+fn a_program_is_detached_from_when_it_becomes_another_and_not_when_that_fails() {
+    let place = Place::new();
+    let script = "PATH=/nowhere:/usr/bin:/bin; exec true";
+    let ended = place.ends(&[
+        "trace",
+        "-b",
+        "execve",
+        "-e",
+        "trace=execve",
+        "sh",
+        "-c",
+        script,
+    ]);
+    ended.assert_code(0);
+    let told: Vec<&str> = ended
+        .stderr
+        .lines()
+        .filter(|line| line.contains("/true\""))
+        .collect();
+    assert_eq!(told.len(), 2, "{}", ended.stderr);
+    assert!(
+        told[0].contains("\"/nowhere/true\"") && told[0].contains("ENOENT"),
+        "{}",
+        told[0]
+    );
+    assert!(told[1].ends_with(" <detached ...>"), "{}", told[1]);
 }

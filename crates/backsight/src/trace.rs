@@ -22,7 +22,7 @@ use backsight_tracer::engine::{self, EngineKind};
 use backsight_tracer::expressions::DisplaySettings;
 use backsight_tracer::first_thread::lend_first_thread;
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::TraceOptions;
+use backsight_tracer::options::{SignalSet, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::output::{
     OutputTarget, TraceOutput, attachment_note, reading_command, stranger_note, tampering_failure,
@@ -61,6 +61,9 @@ const ENDS: [Signal; 4] = [
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true, infer_long_args = true)]
 pub struct TraceArgs {
+    /// An old way to say -f
+    #[arg(short = 'F', hide = true)]
+    follow_vforks: bool,
     /// Trace children and threads too; twice: each into a file of its own, FILE.TID
     #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
     follow: u8,
@@ -277,6 +280,13 @@ impl TraceArgs {
         if let Some(time) = self.scope.time_limit() {
             interrupt.trigger_after(time).into_diagnostic()?;
         }
+        if !display.quiet.paths {
+            for (path, resolved) in self.resolved_paths() {
+                print_note(&format!(
+                    "Requested path {path:?} resolved into {resolved:?}"
+                ));
+            }
+        }
         if let Some(note) = self.scope.note().filter(|_| !is_quiet(&display)) {
             print_note(&note);
         }
@@ -285,7 +295,10 @@ impl TraceArgs {
             Engine::Kernel => (EngineKind::Kernel, None),
             Engine::Ptrace => (EngineKind::Ptrace, None),
         };
-        let place = self.place(into);
+        let place = OutputTarget {
+            in_order: chosen == EngineKind::Ptrace,
+            ..self.place(into)
+        };
         let trace = || {
             self.trace_into(
                 place,
@@ -320,8 +333,14 @@ impl TraceArgs {
         let quiet = is_quiet(&display);
         let (quiet_attach, quiet_exit) = (display.quiet.attach, display.quiet.exit);
         let silent = self.is_silent(&display);
-        let notes_attachments = self.output.is_some() && !quiet_attach && !silent;
-        let shown = self.shown(wall_clock_offset(), display, counted)?;
+        // Where there are no lines, what would stand among them is said beside the summary.
+        let apart = match self.output {
+            Some(_) => !silent,
+            None => self.summary.only_counts(),
+        };
+        let notes_attachments = apart && !quiet_attach;
+        let signals = options.signals;
+        let shown = self.shown(wall_clock_offset(), display, counted, signals)?;
         let mut flame_graph = self.flame_graph()?;
         let mut output = TraceOutput::open(place, Some(interrupt), shown).into_diagnostic()?;
         let mut broken = None;
@@ -423,13 +442,16 @@ impl TraceArgs {
 
     /// The paths that are asked for, as they are given and as what they lead to is called.
     fn every_path(&self) -> Vec<PathBuf> {
-        let resolved = self
-            .paths
-            .iter()
-            .filter_map(|path| path.canonicalize().ok());
         let mut all = self.paths.clone();
-        all.extend(resolved);
+        all.extend(self.resolved_paths().map(|(_, resolved)| resolved));
         all
+    }
+
+    /// The paths that lead to what is called otherwise, each with how.
+    fn resolved_paths(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
+        let resolved = |path: &Path| path.canonicalize().ok().filter(|it| it != path);
+        let paths = self.paths.iter().map(PathBuf::as_path);
+        paths.filter_map(move |path| Some((path, resolved(path)?)))
     }
 
     /// Whether threads of a command whose lines go to a file come, go and change without a word: unless what is said was named.
@@ -444,6 +466,20 @@ impl TraceArgs {
             .flat_map(|those| &those.0)
             .copied()
             .collect()
+    }
+
+    /// The same without those that are gone by now, which is said of each, as long as anything is left to be traced.
+    fn processes_left(&self) -> Vec<i32> {
+        let asked = self.processes();
+        let (left, gone): (Vec<i32>, Vec<i32>) =
+            (asked.iter()).partition(|pid| Path::new("/proc").join(pid.to_string()).exists());
+        if left.is_empty() && self.command.is_empty() {
+            return asked;
+        }
+        for pid in gone {
+            print_note(&format!("process {pid} is gone; the others are traced"));
+        }
+        left
     }
 
     /// How many processes are traced from the beginning.
@@ -463,7 +499,8 @@ impl TraceArgs {
 
     /// How often it is asked that children are traced too; what is traced by where it runs always has several processes.
     fn follows(&self) -> u8 {
-        self.follow.max(u8::from(self.scope.is_asked()))
+        let asked = self.scope.is_asked() || self.follow_vforks;
+        self.follow.max(u8::from(asked))
     }
 
     /// How this file is written to.
@@ -472,13 +509,19 @@ impl TraceArgs {
             file,
             each: self.each() && self.record.is_none(),
             append: self.append,
+            in_order: false,
         }
     }
 
     /// Tells what a recording holds, as if it happened now.
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = open_recording(file)?;
-        let shown = self.shown(recording.header.wall, self.display(), SyscallSet::all())?;
+        let shown = self.shown(
+            recording.header.wall,
+            self.display(),
+            SyscallSet::all(),
+            SignalSet::all(),
+        )?;
         let mut flame_graph = self.flame_graph()?;
         let title = title_of_command(recording.header.command.iter().cloned());
         let mut output =

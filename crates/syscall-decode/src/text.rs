@@ -22,7 +22,7 @@ use backsight_syscall_tables::manual_names;
 pub use clock::{TimePrecision, TimestampFormat, TimestampWords};
 use color::Color;
 use line::{
-    TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
+    TAKE_UP, line_start, place_of, put_name, put_number, put_numbers, put_unknown, raw_arguments,
     takes_up,
 };
 use result::put_result;
@@ -77,8 +77,8 @@ pub struct TextOptions {
     pub modes: bool,
     /// Whether it is told that a thread is gone because of another's `execve` (without `-e quiet=thread-execve`).
     pub superseded: bool,
-    /// Whether signals are told.
-    pub signals: bool,
+    /// The signals that are told, and those whose killing is: bit N − 1 for signal N, as the kernel's sets have it (`-e signal=`).
+    pub signals: u64,
 }
 
 impl Default for TextOptions {
@@ -107,12 +107,17 @@ impl Default for TextOptions {
             exits: true,
             modes: false,
             superseded: true,
-            signals: true,
+            signals: u64::MAX,
         }
     }
 }
 
 impl TextOptions {
+    fn tells_signal(&self, number: i32) -> bool {
+        let bit = u32::try_from(number).ok().and_then(|it| it.checked_sub(1));
+        bit.is_none_or(|bit| self.signals.checked_shr(bit).unwrap_or(1) & 1 == 1)
+    }
+
     fn strings_and_constants(&self) -> (EscapeStyle, ConstantStyle) {
         (self.escapes, self.constants)
     }
@@ -143,6 +148,8 @@ pub struct TextWriter<'a> {
     interrupted: HashMap<i32, &'static str>,
     /// The threads that last called the kernel in the 32-bit way.
     narrow: HashSet<i32>,
+    /// The number of each thread's last call, where numbers are shown.
+    numbers: HashMap<i32, u64>,
     /// When the line before began.
     last: Option<u64>,
 }
@@ -172,6 +179,7 @@ impl<'a> TextWriter<'a> {
             begun: HashMap::new(),
             interrupted: HashMap::new(),
             narrow: HashSet::new(),
+            numbers: HashMap::new(),
             last: None,
         }
     }
@@ -196,10 +204,10 @@ impl<'a> TextWriter<'a> {
                 self.threads.insert(event.tid);
                 self.begin(event, call, out);
             }
-            EventKind::Signal { number, info, .. } if self.options.signals => {
+            EventKind::Signal { number, info, .. } if self.options.tells_signal(*number) => {
                 self.signal(event, *number, info, out)
             }
-            EventKind::Stopped { signal } if self.options.signals => {
+            EventKind::Stopped { signal } if self.options.tells_signal(*signal) => {
                 self.line(event, event.at, out);
                 out.extend_from_slice(b"--- stopped by ");
                 signal_name(out, *signal);
@@ -216,6 +224,8 @@ impl<'a> TextWriter<'a> {
             }
             EventKind::Attached { parent } => {
                 self.threads.insert(event.tid);
+                // Who made it may have told nothing yet.
+                self.threads.extend(parent);
                 if parent.is_some_and(|parent| self.narrow.contains(&parent)) {
                     self.narrow.insert(event.tid);
                 }
@@ -312,7 +322,10 @@ impl<'a> TextWriter<'a> {
         clock::leader(&self.options, at, self.last, out);
         self.last = Some(at);
         if self.options.numbered {
-            number_of(&event.kind, out);
+            if let EventKind::Call(call) | EventKind::Pending(call) = &event.kind {
+                self.numbers.insert(event.tid, call.number);
+            }
+            put_number(self.numbers.get(&event.tid).copied(), out);
         }
         if self.options.instructions {
             place_of(&event.kind, out);
@@ -594,9 +607,12 @@ impl<'a> TextWriter<'a> {
             }
             _ => None,
         };
-        let told = match superseded {
-            Some(_) => self.options.superseded,
-            None => self.options.exits,
+        let told = match event.kind {
+            EventKind::Superseded { .. } => self.options.superseded,
+            EventKind::Killed { signal, .. } => {
+                self.options.exits && self.options.tells_signal(signal)
+            }
+            _ => self.options.exits,
         };
         if told {
             self.line(event, event.at, out);
@@ -636,6 +652,7 @@ impl<'a> TextWriter<'a> {
             None => {
                 self.threads.remove(&event.tid);
                 self.narrow.remove(&event.tid);
+                self.numbers.remove(&event.tid);
             }
         }
     }

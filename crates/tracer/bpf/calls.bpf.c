@@ -20,6 +20,7 @@ const volatile u64 wake_at = 0;   /* bytes in the ring at which the reader is wo
 const volatile u64 hold_at = 0;   /* bytes in the ring at which threads are stopped */
 const volatile u32 elements = 32; /* most elements of an array */
 const volatile u32 follow = 0;    /* children and threads are traced too */
+const volatile u32 begins = 0;    /* calls that make a child are told before what it does */
 const volatile u32 outcomes = 0;  /* 1: only calls that failed, 2: only those that didn't, 0: all */
 const volatile u32 works = 0;     /* calls say how long processors worked on them, and are counted by that */
 const volatile u32 counting = 0;  /* calls are counted, and told only where there is no room to count them */
@@ -1038,6 +1039,24 @@ inline_always void tell_change(struct task_struct *task, struct thread *thread, 
 		lost(shared);
 }
 
+/* Tells a call that goes on, unless it is crowded: then it is told at its end alone. */
+inline_always void tell_begun(struct task_struct *task, struct thread *thread)
+{
+	struct call *call = &thread->call;
+	u32 abi = call->head.abi, flags = call->head.flags;
+	u64 available = ring_query(&ring, RING_AVAILABLE);
+	struct control *shared = control();
+
+	if (!shared || available > hold_at)
+		return;
+	head(&call->head, task, thread, CALL, time_now());
+	call->head.abi = abi;
+	call->head.flags = flags | FLAG_BEGUN;
+	if (tell_call(thread, available, shared))
+		lost(shared);
+	call->head.flags = flags;
+}
+
 section("tp_btf/sched_process_fork") int fork(u64 *context)
 {
 	struct task_struct *parent = (void *)context[0];
@@ -1052,6 +1071,8 @@ section("tp_btf/sched_process_fork") int fork(u64 *context)
 	thread = own_thread(parent, JOINED);
 	if (!thread)
 		return 0;
+	if (begins && thread->state == INSIDE)
+		tell_begun(parent, thread);
 	other = task_storage(&threads, child, 0, STORAGE_CREATE);
 	if (other) {
 		/* It comes back from a call that it never made. */

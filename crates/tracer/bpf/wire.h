@@ -14,6 +14,7 @@ enum {
 	FLAG_HELD = 2,      /* its thread was asked to stop, because the ring fills up */
 	FLAG_CUT = 4,       /* memory that was wanted is missing here: it couldn't be read, or there was no room */
 	FLAG_JOINED = 8,    /* it was under way when tracing began: its memory at entry isn't known */
+	FLAG_BEGUN = 16,    /* it goes on, and is told again when it comes back */
 	FLAG_NETLINK = 256, /* the upper byte: one more than the protocol of the netlink socket that it is about */
 };
 

@@ -102,6 +102,7 @@ fn trace_options(arguments: &Arguments) -> Result<TraceOptions, Box<dyn Error>> 
             personality: false,
             exit: false,
             superseded: false,
+            paths: false,
             named: false,
         },
     };
@@ -116,6 +117,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let options = trace_options(&arguments)?;
     let interrupt = Interrupt::never(&[])?;
     let place = OutputTarget {
+        in_order: false,
         file: arguments.output.clone(),
         each: false,
         append: false,

@@ -3,7 +3,6 @@
 
 use backsight_syscall_decode::{Abi, TraceEvent, table};
 
-use crate::command::TracedCommand;
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
 use crate::options::TraceOptions;
@@ -48,6 +47,9 @@ pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
         .or(options
             .descriptors
             .then_some("descriptors and processes are looked up at a stop"))
+        .or(is_apart(options).then_some(
+            "a command that its tracer is apart from ends when all of it is written, which takes a stop",
+        ))
         .or(reaches_far(options)
             .then_some("memory behind pointers in memory is looked up at a stop"));
     let why = why.map(str::to_owned);
@@ -56,15 +58,18 @@ pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
             .err()
             .map(|error| error.to_string())
     });
-    // One that waits already has its signals from elsewhere, and is no child of this process.
-    let starts = |command: &TracedCommand| command.waiting_process.is_none();
     match why {
-        None if options.command.as_ref().is_some_and(starts) => {
-            (EngineKind::PtraceThenKernel, None)
-        }
+        None if options.command.is_some() => (EngineKind::PtraceThenKernel, None),
         None => (EngineKind::Kernel, None),
         why => (EngineKind::Ptrace, why),
     }
+}
+
+/// Whether the command took the place of the process that was asked to trace it (`-D`): whoever waits for that one reads what was
+/// written as soon as the command ends.
+fn is_apart(options: &TraceOptions) -> bool {
+    let command = options.command.as_ref();
+    command.is_some_and(|command| command.waiting_process.is_some())
 }
 
 /// So few calls that a stop at each costs little, but for those that all programs make.

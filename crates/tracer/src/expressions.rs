@@ -66,6 +66,8 @@ pub struct QuietSettings {
     pub exit: bool,
     /// That one is gone because of another's `execve`.
     pub superseded: bool,
+    /// What a path that is asked for leads to.
+    pub paths: bool,
     /// Whether this was asked for by name.
     pub named: bool,
 }
@@ -79,6 +81,7 @@ impl QuietSettings {
             personality: list.negated,
             exit: list.negated,
             superseded: list.negated,
+            paths: list.negated,
             named: true,
         };
         for value in list.values {
@@ -86,8 +89,7 @@ impl QuietSettings {
                 "attach" => &mut quiet.attach,
                 "exit" | "exits" => &mut quiet.exit,
                 "thread-execve" | "superseded" => &mut quiet.superseded,
-                // Nothing is said of this here.
-                "path-resolution" | "path-resolve" => continue,
+                "path-resolution" | "path-resolve" => &mut quiet.paths,
                 "personality" => &mut quiet.personality,
                 _ => return Err(ExpressionError::Quiet(value.to_owned())),
             };

@@ -92,6 +92,8 @@ impl Interrupt {
     /// Ends tracing as this signal would; comes back when the engine knows, or if there is none. The engine's own thread
     /// may ask too: tracing ends when it is back from what it told.
     pub fn trigger(&self, signal: i32) {
+        // A second time is another question.
+        self.seen.store(false, Ordering::SeqCst);
         self.signal.store(signal, Ordering::SeqCst);
         if let Some(then) = &*self.then.lock().unwrap_or_else(PoisonError::into_inner) {
             then();
@@ -145,6 +147,11 @@ impl Interrupt {
         }
         self.seen.store(true, Ordering::SeqCst);
         Some(signal.max(0))
+    }
+
+    /// Tracing goes on although it was asked to end; it may be asked again.
+    pub(crate) fn overrule(&self) {
+        self.signal.store(0, Ordering::SeqCst);
     }
 
     /// The signals that were blocked before, if that was changed.

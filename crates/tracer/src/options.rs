@@ -116,6 +116,11 @@ impl TraceOptions {
         !(self.paths.is_empty() && self.traced_descriptors.is_empty())
     }
 
+    /// Whether calls are told before they come back: which are told mustn't depend on how they end.
+    pub(crate) fn tells_pending(&self) -> bool {
+        self.pending && self.statuses.is_all()
+    }
+
     /// Whether children and threads are traced too.
     pub(crate) fn follows(&self) -> bool {
         self.follow || self.children_of.is_some() || self.scope.is_some()

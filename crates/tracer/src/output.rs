@@ -42,6 +42,9 @@ pub struct OutputTarget {
     pub each: bool,
     /// Behind what is in the file.
     pub append: bool,
+    /// Whether a line is written before its program goes on, where both may write to one place: so what the program writes stands
+    /// between the lines where it happened.
+    pub in_order: bool,
 }
 
 /// Where what is traced is written.
@@ -107,16 +110,25 @@ impl TraceOutput {
         shown: EventView,
     ) -> Result<Self, OutputError> {
         let (mut at_once, mut reader) = (false, None);
+        let mut terminal = false;
         let replayed = interrupt.is_none();
         let to_standard_error = into.file.is_none() && !replayed;
-        let OutputTarget { file, each, append } = into;
+        let OutputTarget {
+            file,
+            each,
+            append,
+            in_order,
+        } = into;
         let place = match file {
             None if replayed => gathered(io::stdout()),
             None if io::stderr().is_terminal() => {
-                at_once = true;
+                (at_once, terminal) = (true, true);
                 OutputSink::One(Box::new(io::stderr()))
             }
-            None => gathered(io::stderr()),
+            None => {
+                at_once = in_order;
+                gathered(io::stderr())
+            }
             Some(file) => match reading_command(&file) {
                 Some(command) => {
                     let (place, read) = piped(command).map_err(OutputError::Unstarted)?;
@@ -131,7 +143,12 @@ impl TraceOutput {
                 None => {
                     let path = PathBuf::from(file);
                     match created(&path, append) {
-                        Ok(made) => OutputSink::One(Box::new(made)),
+                        Ok(made) => {
+                            // As /dev/stdout, which may be the program's too.
+                            let is_file = made.get_ref().metadata().is_ok_and(|it| it.is_file());
+                            at_once = in_order && !is_file;
+                            OutputSink::One(Box::new(made))
+                        }
                         Err(why) => return Err(OutputError::NotMade { path, why }),
                     }
                 }
@@ -142,7 +159,7 @@ impl TraceOutput {
             waits: false,
         }));
         let writer = match interrupt {
-            Some(interrupt) if !at_once => {
+            Some(interrupt) if !terminal => {
                 let writer = FlushThread::start(&place, interrupt, to_standard_error);
                 Some(writer.map_err(OutputError::Unstarted)?)
             }
@@ -174,7 +191,7 @@ impl TraceOutput {
             OutputSink::One(out) => {
                 out.write_all(&self.line)?;
                 if self.at_once {
-                    out.flush()?;
+                    gathered.flush()?;
                 }
             }
             OutputSink::Each {

@@ -67,7 +67,7 @@ pub fn trace(
     let mut engine = Engine::new(options, emit);
     let traced = engine
         .begin(interrupt.blocked_before())
-        .and_then(|()| engine.run(&|| interrupt.pending_signal()));
+        .and_then(|()| engine.run(&|| interrupt.pending_signal(), &|| interrupt.overrule()));
     if traced.is_err() {
         engine.detach_all();
     }
@@ -92,7 +92,8 @@ pub(crate) fn trace_until_taken(
     engine.successor = Some(successor);
     let traced = engine.begin(mask).and_then(|()| {
         begun();
-        engine.run(interrupted)
+        // Nothing has a filter that is to be handed over.
+        engine.run(interrupted, &|| {})
     });
     if traced.is_err() {
         engine.detach_all();
@@ -139,6 +140,8 @@ struct Engine<'a> {
     command: Option<Tid>,
     /// Whether calls stop only where the filter says so.
     filtered: bool,
+    /// Whether tracing was asked to end, and goes on until what has a filter has ended.
+    outlasts: bool,
     /// Who takes over, and whether it does by now.
     successor: Option<&'a mut dyn Successor>,
     hands_over: bool,
@@ -179,6 +182,7 @@ impl<'a> Engine<'a> {
             starting: None,
             command: None,
             filtered: false,
+            outlasts: false,
             successor: None,
             hands_over: false,
             ended: TraceOutcome::default(),
@@ -244,14 +248,25 @@ impl<'a> Engine<'a> {
         flags
     }
 
-    fn run(&mut self, interrupted: &dyn Fn() -> Option<i32>) -> Result<(), TraceError> {
+    /// Traces until all ended or `interrupted` says by which signal it is to end; `overrule` hears that it goes on nevertheless.
+    fn run(
+        &mut self,
+        interrupted: &dyn Fn() -> Option<i32>,
+        overrule: &dyn Fn(),
+    ) -> Result<(), TraceError> {
         loop {
             if self.tracees.is_empty() && !self.adopt() && !self.expects_parents() {
                 return Ok(());
             }
             if let Some(signal) = interrupted() {
-                self.end_by(signal);
-                return Ok(());
+                if self.filtered && !self.outlasts {
+                    self.outlasts = true;
+                    overrule();
+                    self.pass_to_command(signal);
+                } else {
+                    self.end_by(signal);
+                    return Ok(());
+                }
             }
             if self.is_at_limit() {
                 self.detach_all();

@@ -50,14 +50,14 @@ impl TraceArgs {
         };
         let mut options = TraceOptions {
             command: self.command()?,
-            pids: self.processes(),
+            pids: self.processes_left(),
             scope: self.scope.scope(&others)?,
-            follow: self.follow > 0,
+            follow: self.follow > 0 || self.follow_vforks,
             paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
             limits: self.capture_limits(),
-            pending: self.follows() == 1 && !self.format.json && !self.summary.only_counts(),
+            pending: self.follows() <= 1 && !self.format.json && !self.summary.only_counts(),
             ..TraceOptions::default()
         };
         let known = known_syscalls();

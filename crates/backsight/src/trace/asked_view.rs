@@ -6,6 +6,7 @@ use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::text::{self, LinePrefix, TextWriter};
 use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
 use backsight_tracer::expressions::{DisplaySettings, QuietSettings};
+use backsight_tracer::options::SignalSet;
 use backsight_tracer::output::{EventFormat, EventView};
 use backsight_tracer::perfetto::PerfettoWriter;
 use backsight_tracer::processes::PidDetails;
@@ -42,6 +43,7 @@ impl TraceArgs {
                 personality: format.quietly > 0,
                 exit: format.quietly > 1,
                 superseded: format.quietly > 2,
+                paths: format.quietly > 2,
                 named: false,
             },
         }
@@ -53,6 +55,7 @@ impl TraceArgs {
         wall: i64,
         display: DisplaySettings,
         counted: SyscallSet,
+        signals: SignalSet,
     ) -> miette::Result<EventView> {
         let (aspects, processes, results) = (display.aspects, display.processes, display.results);
         let format = &self.format;
@@ -77,7 +80,7 @@ impl TraceArgs {
                 json.with_resolver(ProcResolver::new(aspects))
             })
         } else {
-            let text = TextWriter::new(self.text(wall, display));
+            let text = TextWriter::new(self.text(wall, display, signals));
             let files = ProcResolver::new(aspects)
                 .with_results(results)
                 .with_processes(processes, format.escapes());
@@ -106,7 +109,7 @@ impl TraceArgs {
         })
     }
 
-    pub(super) fn text(&self, wall: i64, display: DisplaySettings) -> text::TextOptions {
+    fn text(&self, wall: i64, display: DisplaySettings, signals: SignalSet) -> text::TextOptions {
         let silent = self.is_silent(&display);
         let format = &self.format;
         text::TextOptions {
@@ -140,7 +143,7 @@ impl TraceArgs {
             exits: !display.quiet.exit,
             modes: !display.quiet.personality && (self.output.is_none() || !silent),
             superseded: !display.quiet.superseded,
-            signals: true,
+            signals: signals.bits(),
         }
     }
 }

@@ -22,7 +22,7 @@ impl RefusedOptions {
                 "-d, --debug: what the tracer does itself is no text for users here; `strace -f backsight trace …` shows it",
             ),
             (
-                self.tips.is_some(),
+                self.tips.as_deref().is_some_and(|which| which != "none"),
                 "--tips: tips are in docs/how-to/trace-system-calls.md, not behind a trace",
             ),
             (

@@ -11,14 +11,14 @@ pub(super) fn takes_up(row: &SyscallDefinition) -> bool {
     row.arguments.is_empty() && row.name == "restart_syscall"
 }
 
-/// Writes the number of the call that a line is about.
-pub(super) fn number_of(what: &EventKind, out: &mut Vec<u8>) {
-    let (EventKind::Call(call) | EventKind::Pending(call)) = what else {
+/// Writes the number of the call that a line is about, or that its thread made last.
+pub(super) fn put_number(number: Option<u64>, out: &mut Vec<u8>) {
+    let Some(number) = number else {
         out.extend_from_slice(b"[????] ");
         return;
     };
     let mut buffer = itoa::Buffer::new();
-    let digits = buffer.format(call.number).as_bytes();
+    let digits = buffer.format(number).as_bytes();
     out.push(b'[');
     out.extend(std::iter::repeat_n(
         b' ',

@@ -13,12 +13,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backsight_syscall_decode::TraceEvent;
+use backsight_syscall_decode::{SyscallRecord, SyscallSet, TraceEvent};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::call_under_way::call_under_way;
 use super::clock::now;
 use super::programs::{ControlPage, hold_at};
 use super::records::state;
@@ -56,6 +57,8 @@ pub(super) enum TraceeReport {
     Executed { tid: i32, before: i32 },
     /// A thread was attached to.
     Attached { pid: i32, tid: i32 },
+    /// The call that a thread was in as it was attached to.
+    Within(Box<(i32, i32, SyscallRecord)>),
     /// A thread's process was stopped by this signal, at this time.
     Stopped { tid: i32, signal: i32, at: u64 },
 }
@@ -65,6 +68,7 @@ impl TraceeReport {
     pub fn is_before(&self, at: u64) -> bool {
         match self {
             Self::Attached { .. }
+            | Self::Within(_)
             | Self::Stopping { .. }
             | Self::Gone { .. }
             | Self::Executed { .. } => true,
@@ -363,6 +367,8 @@ pub(super) struct Hold {
     /// Bytes in the ring below which threads may go on.
     low: u64,
     reports: ReportSender,
+    /// The calls that are told of threads that wait in them as they are attached to, if any are.
+    under_way: Option<SyscallSet>,
     /// Threads that are held with ptrace.
     known: HashSet<i32>,
     /// Threads that were seen before it was said that they are there; they may have ended since.
@@ -398,6 +404,7 @@ impl Hold {
             gauge: followed.gauge,
             low,
             reports,
+            under_way: options.tells_pending().then(|| options.calls.clone()),
             known: HashSet::new(),
             strangers: HashSet::new(),
             moving: HashSet::new(),
@@ -490,7 +497,7 @@ impl Hold {
         let attach = |why| TraceError::NotAttached { pid, why };
         if !self.follow {
             self.seize(pid, state::JOINED).map_err(attach)?;
-            self.report(TraceeReport::Attached { pid, tid: pid });
+            self.joined(pid, pid);
             return Ok(());
         }
         // Threads may be made while others are attached to, until a look finds none that is new.
@@ -512,14 +519,23 @@ impl Hold {
                     // A thread that ended meanwhile, or one that was followed from its start.
                     Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
                     Err(error) => return Err(attach(error)),
-                    Ok(()) => {
-                        self.report(TraceeReport::Attached { pid, tid });
-                    }
+                    Ok(()) => self.joined(pid, tid),
                 }
             }
             if self.known.len() == before {
                 return Ok(());
             }
+        }
+    }
+
+    /// Tells that a thread was attached to, and the call that it waits in: it may be long until that comes back.
+    fn joined(&mut self, pid: i32, tid: i32) {
+        self.report(TraceeReport::Attached { pid, tid });
+        if let Some(wanted) = &self.under_way
+            && let Some(call) = call_under_way(tid)
+            && wanted.contains(call.abi, call.number)
+        {
+            self.report(TraceeReport::Within(Box::new((pid, tid, call))));
         }
     }
 

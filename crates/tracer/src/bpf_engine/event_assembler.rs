@@ -303,9 +303,17 @@ impl EventAssembler {
         record: CallRecord<'_>,
         emit: &mut dyn FnMut(TraceEvent),
     ) {
-        let pieces = self
-            .threads
-            .get_mut(&head.tid)
+        let thread = self.threads.get_mut(&head.tid);
+        if head.flags & flag::BEGUN != 0 {
+            let pieces = thread.map_or_else(Vec::new, |thread| {
+                thread.pending = record.entered;
+                thread.pieces.clone()
+            });
+            let (call, _) = made(head, record, pieces, SyscallOutcome::Open);
+            emit(event(head, EventKind::Pending(call)));
+            return;
+        }
+        let pieces = thread
             .map(|thread| std::mem::take(&mut thread.pieces))
             .unwrap_or_default();
         if !self.left.is_empty() {
@@ -475,6 +483,18 @@ impl EventAssembler {
                     tid,
                     at: now(),
                     kind: EventKind::Attached { parent: None },
+                });
+            }
+            TraceeReport::Within(within) => {
+                let (pid, tid, mut call) = *within;
+                if let Some(limits) = self.limits {
+                    complete(tid, &mut call, &CapturedMemory::default(), false, limits);
+                }
+                emit(TraceEvent {
+                    pid,
+                    tid,
+                    at: call.entered,
+                    kind: EventKind::Pending(call),
                 });
             }
             TraceeReport::Stopped { tid, signal, at } => {

@@ -251,6 +251,7 @@ fn object(
         .map_or(1, |limits| capture_plan::elements(limits).max(1));
     let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
     let follow = u32::from(options.follows()).to_ne_bytes();
+    let begins = u32::from(options.tells_pending()).to_ne_bytes();
     let outcomes =
         OutcomeFilter::from_statuses(options.statuses).unwrap_or(OutcomeFilter::All) as u32;
     let outcomes = outcomes.to_ne_bytes();
@@ -265,12 +266,13 @@ fn object(
     let scope = scope.to_ne_bytes();
     let tracer = std::process::id().to_ne_bytes();
     let began = now().to_ne_bytes();
-    let settings: [(&str, &[u8]); 11] = [
+    let settings: [(&str, &[u8]); 12] = [
         ("plans", &plans),
         ("wake_at", &wake),
         ("hold_at", &hold),
         ("elements", &elements),
         ("follow", &follow),
+        ("begins", &begins),
         ("outcomes", &outcomes),
         ("counting", &counting),
         ("works", &works),

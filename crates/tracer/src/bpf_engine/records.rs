@@ -12,6 +12,8 @@ pub(super) mod flag {
     pub const CUT: u16 = 4;
     /// It was under way when tracing began.
     pub const JOINED: u16 = 8;
+    /// It goes on, and is told again when it comes back.
+    pub const BEGUN: u16 = 16;
 
     /// The protocol of the netlink socket that it is about.
     pub fn netlink(flags: u16) -> Option<u8> {

@@ -20,6 +20,11 @@ impl SignalSet {
         Self(u64::MAX)
     }
 
+    /// Bit N − 1 for signal N, as the kernel's sets have it.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Whether this one is of them, by number.
     pub fn contains(self, number: i32) -> bool {
         (1..=LAST).contains(&number) && self.0 >> (number - 1) & 1 == 1

@@ -121,6 +121,7 @@ impl Engine<'_> {
             worked: tracee.worked,
             reported,
             pending: false,
+            leaves: false,
             result: None,
             hold: None,
             pokes: Vec::new(),
@@ -142,7 +143,9 @@ impl Engine<'_> {
         if open.reported && !is_ours {
             open.frames = self.frames(pid, tid);
         }
-        if self.options.detach_on.contains(abi, number) && !self.is_quiet(tid) {
+        // Of one that replaces the program it is detached when that is done: the search of a path fails until it finds one.
+        open.leaves = self.options.detach_on.contains(abi, number) && !self.is_quiet(tid);
+        if open.leaves && !is_exec(abi, number) {
             return self.detach_in(tid, open);
         }
         let path = arguments[cpu_placement::path_argument(abi, number)];

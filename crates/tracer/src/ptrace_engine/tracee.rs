@@ -38,6 +38,8 @@ pub struct OngoingCall {
     pub worked: u64,
     /// The result that it is to have.
     pub result: Option<i64>,
+    /// Whether the thread is detached from in it.
+    pub leaves: bool,
     /// How long the thread is held when it came back.
     pub hold: Option<Duration>,
     /// What is written into the program's memory when it came back.

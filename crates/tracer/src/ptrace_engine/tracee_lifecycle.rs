@@ -187,7 +187,11 @@ impl Engine<'_> {
         if self.command == Some(tid) {
             self.starting = None;
         }
-        Next::Go(0)
+        let tracee = self.tracees.get_mut(&tid);
+        match tracee.and_then(|tracee| tracee.call.take_if(|open| open.leaves)) {
+            Some(open) => self.detach_in(tid, open),
+            None => Next::Go(0),
+        }
     }
 
     /// A process that was passing became another program. Its own, and it is traced from now on; or it is let go, and
@@ -258,12 +262,19 @@ impl Engine<'_> {
         }
     }
 
-    /// Ends tracing as a signal would: the command gets it, everything else goes on. What has a filter can't go on.
+    /// Ends tracing as a signal would: the command gets it, everything else goes on. What has a filter can't go on without its
+    /// tracer: who asks a second time wants its end.
     pub(super) fn end_by(&mut self, signal: i32) {
         if self.filtered {
             self.kill_all();
             return;
         }
+        self.pass_to_command(signal);
+        self.detach_all();
+    }
+
+    /// Sends the command a signal that tracing is to end by.
+    pub(super) fn pass_to_command(&self, signal: i32) {
         if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal))
             && self.tracees.contains_key(&command)
         {
@@ -271,7 +282,6 @@ impl Engine<'_> {
             let _gone = kill(command, Signal::SIGCONT);
             let _gone = kill(command, signal);
         }
-        self.detach_all();
     }
 
     /// Kills every process that is traced, and waits for the end of each.

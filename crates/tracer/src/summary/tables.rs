@@ -133,8 +133,10 @@ pub(super) fn strace_table(mut rows: Vec<SummaryRow>, options: &TableOptions) ->
         });
     }
     line(&mut text, &rule);
-    line(&mut text, &|column| {
-        strace_cell(column, &total, total.figures.total)
+    // Of all, it is all of it, also where that is too little to be seen.
+    line(&mut text, &|column| match column {
+        SummaryColumn::Percent => "100.00".to_owned(),
+        _ => strace_cell(column, &total, total.figures.total),
     });
     text
 }

@@ -948,3 +948,43 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
         (Some(CommandExit::Exited(1)), 0)
     );
 }
+
+#[test]
+fn a_call_that_makes_a_child_is_told_before_the_child_is() {
+    if !runs() {
+        return;
+    }
+    let options = TraceOptions {
+        follow: true,
+        pending: true,
+        ..options_for(
+            "/bin/sh",
+            &["-c", "/bin/true; /bin/true; (/bin/true); exit 0"],
+        )
+    };
+    let (events, ended) = quickly(&options);
+    assert_eq!(ended.command, WELL);
+    let mut children = 0;
+    for (index, event) in events.iter().enumerate() {
+        let EventKind::Attached {
+            parent: Some(parent),
+        } = event.kind
+        else {
+            continue;
+        };
+        children += 1;
+        let its = |event: &&TraceEvent| event.tid == parent;
+        let last = events[..index].iter().rev().find(its).unwrap();
+        assert!(matches!(last.kind, EventKind::Pending(_)), "{last:?}");
+        let makes = |event: &TraceEvent| match &event.kind {
+            EventKind::Call(call) if event.tid == parent => Some(call.outcome),
+            _ => None,
+        };
+        let Some(SyscallOutcome::Returned { value, .. }) = events[index..].iter().find_map(makes)
+        else {
+            panic!("it comes back later");
+        };
+        assert_eq!(value, i64::from(event.tid));
+    }
+    assert_eq!(children, 3);
+}

@@ -799,6 +799,62 @@ fn what_has_a_name_is_told_as_it_is_asked_for() {
 }
 
 #[test]
+fn a_child_is_named_though_its_maker_has_told_nothing() {
+    let getpid = || EventKind::Call(call("getpid", [0; 6], returned(2), &[]));
+    let events = [
+        event(2, EventKind::Attached { parent: Some(1) }),
+        event(2, getpid()),
+        event(2, EventKind::Exited { status: 0 }),
+        event(1, getpid()),
+    ];
+    let bracketed = TextOptions {
+        prefix: LinePrefix::Bracketed,
+        column: 0,
+        ..TextOptions::default()
+    };
+    assert_eq!(
+        told(bracketed, &events),
+        "[pid     2] getpid() = 2\n[pid     2] +++ exited with 0 +++\ngetpid() = 2\n"
+    );
+}
+
+#[test]
+fn what_is_no_call_has_the_number_of_the_last_one() {
+    let events = [
+        event(1, EventKind::Stopped { signal: 19 }),
+        event(1, EventKind::Call(call("getpid", [0; 6], returned(2), &[]))),
+        event(1, EventKind::Exited { status: 0 }),
+    ];
+    let numbered = TextOptions {
+        numbered: true,
+        column: 0,
+        ..TextOptions::default()
+    };
+    assert_eq!(
+        told(numbered, &events),
+        "[????] --- stopped by SIGSTOP ---\n[  39] getpid() = 2\n[  39] +++ exited with 0 +++\n"
+    );
+}
+
+#[test]
+fn signals_that_nobody_asks_for_are_not_told_where_they_kill_either() {
+    let killed = |signal| EventKind::Killed {
+        signal,
+        core: false,
+    };
+    let events = [
+        event(1, EventKind::Stopped { signal: 19 }),
+        event(1, killed(9)),
+        event(2, killed(15)),
+    ];
+    let options = TextOptions {
+        signals: 1 << 14,
+        ..TextOptions::default()
+    };
+    assert_eq!(told(options, &events), "+++ killed by SIGTERM +++\n");
+}
+
+#[test]
 fn calls_that_interleave_are_unfinished_and_resumed() {
     let read = |outcome, pieces: &[(u64, CapturePoint, &[u8])]| {
         call("read", [3, 64, 5, 0, 0, 0], outcome, pieces)

@@ -884,6 +884,26 @@ section("raw_tp/sys_enter") int enter(u64 *context)
 	return 0;
 }
 
+/*
+ * A program is about to be replaced: the kernel has just read the texts of the call, so that they are there now, and in a moment they
+ * are gone. Since Linux 6.10.
+ */
+section("raw_tp/sched_prepare_exec") int prepare(u64 *context)
+{
+	struct thread *thread = thread_of(current_task());
+	struct steps steps = { .when = ENTERED };
+
+	if (!thread || thread->state != INSIDE || !thread->missed)
+		return 0;
+	steps.thread = thread;
+	steps.abi = thread->call.head.abi & 1;
+	steps.row = thread->call.number & 511;
+	steps.among = thread->missed;
+	loop(STEPS, take_step, &steps, 0);
+	thread->missed = steps.missed;
+	return 0;
+}
+
 /* The first and the last of the results that say that a signal interrupted a call. */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516

@@ -39,6 +39,9 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// The one that sees how long processors work, attached where that is asked for.
 const SWITCH: (&str, &str) = ("yields", "sched_switch");
 
+/// The one that reads what an `execve` is given once the kernel has read it, where that is told: Linux before 6.10 has no such place.
+const PREPARE: (&str, &str) = ("prepare", "sched_prepare_exec");
+
 /// The one that is run over the threads of a process, where the kernel opens no threads.
 const VISIT: (&str, &str) = ("visit", "task");
 
@@ -182,6 +185,7 @@ fn load_with(
     let wanted: Vec<_> = PROGRAMS
         .into_iter()
         .chain(options.work.then_some(SWITCH))
+        .chain((options.limits.is_some() && !counting).then_some(PREPARE))
         .chain(visits.then_some(VISIT))
         .collect();
     let kernel = KernelTypes::of_kernel(&TYPED)?;
@@ -409,8 +413,10 @@ impl Programs {
     pub fn attach(&mut self) -> Result<(), BpfEngineError> {
         for it in &self.programs {
             let point = (!it.typed).then_some(it.point);
-            let link = bpf_syscall::attach(point, it.program.as_fd()).map_err(failed(it.point))?;
-            self.links.push(link);
+            match bpf_syscall::attach(point, it.program.as_fd()) {
+                Err(error) if it.point == PREPARE.1 && error.kind() == io::ErrorKind::NotFound => {}
+                link => self.links.push(link.map_err(failed(it.point))?),
+            }
         }
         Ok(())
     }

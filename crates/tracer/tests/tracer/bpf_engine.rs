@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use backsight_syscall_decode::memory::CaptureLimits;
 use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
 use backsight_syscall_decode::{
     Abi, CapturePoint, EventKind, SyscallOutcome, SyscallRecord, TraceEvent,
 };
@@ -947,6 +949,28 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
         (ended.command, ended.lost),
         (Some(CommandExit::Exited(1)), 0)
     );
+}
+
+/// Texts that a program holds and doesn't look at itself lie on pages that it hasn't: the kernel reads them.
+#[test]
+fn an_execve_of_texts_that_nobody_looked_at_is_told_with_them() {
+    let prepares = Path::new("/sys/kernel/tracing/events/sched/sched_prepare_exec");
+    if !runs() || !prepares.exists() {
+        return;
+    }
+    let options = TraceOptions {
+        follow: true,
+        limits: Some(CaptureLimits::default()),
+        ..options_for(program("untouched"), &[])
+    };
+    let (events, ended) = quickly(&options);
+    assert_eq!(ended.command, WELL);
+    let mut text = TextWriter::new(TextOptions::default());
+    let mut told = Vec::new();
+    events.iter().for_each(|event| text.write(event, &mut told));
+    let told = String::from_utf8(told).unwrap();
+    let expected = "execve(\"/bin/true\", [\"true\", \"of the program's own\"], ";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

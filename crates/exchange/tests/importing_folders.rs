@@ -250,7 +250,7 @@ fn netperf_has_a_test_a_trial_in_each_of_its_forms() {
         "TCP_RR throughput transactions/s higher: 45000.1 45001.1",
         "TCP_RR latency-p99 us lower: 31 32",
         "OMNI_SEND_RECV protocol=TCP latency-mean us lower: 21.5",
-        "OMNI_SEND throughput Mbit/s higher: 45121.67",
+        "OMNI_SEND size=16384 throughput Mbit/s higher: 45121.67",
     ] {
         assert!(omni.iter().any(|it| it == line), "{line} in {omni:#?}");
     }

@@ -1,0 +1,125 @@
+//! Results as people have published them: of each, what went wrong once, as a short text.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+use backsight_exchange::import::{ImportChoices, ImportError, ImportedStudy, import};
+
+mod imported;
+use imported::{file, importer, lines};
+
+fn try_read(format: &str, text: impl AsRef<[u8]>) -> Result<ImportedStudy, ImportError> {
+    let (_folder, path) = file("file", text);
+    import(&importer(format), &[path], &ImportChoices::default())
+}
+
+fn read(format: &str, text: &str) -> Vec<String> {
+    lines(&try_read(format, text).unwrap())
+}
+
+fn netperf_head(kind: &str, rest: &str) -> String {
+    format!(
+        "MIGRATED {kind} TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.{rest} () port 0 AF_INET : demo : first burst 0"
+    )
+}
+
+#[test]
+fn columns_of_netperf_that_were_asked_for_are_known_by_their_names_in_several_lines() {
+    let head = netperf_head("TCP REQUEST/RESPONSE", "1");
+    let text = format!(
+        "{head}\nget_transport_info: getsockopt: errno 92\n\
+        Minimum      Mean         Maximum      Stddev       Transaction 50th         99th\n\
+        Latency      Latency      Latency      Latency      Rate        Percentile   Percentile\n\
+        Microseconds Microseconds Microseconds Microseconds Tran/s      Latency      Latency\n\
+        \x20                                                               Microseconds Microseconds\n\n\
+        72074        92012.55     190955       12199.53     10.777      91000        109230\n"
+    );
+    let expected = [
+        "TCP_RR throughput transactions/s higher: 10.777",
+        "TCP_RR latency-mean us lower: 92012.55",
+        "TCP_RR latency-min us lower: 72074",
+        "TCP_RR latency-max us lower: 190955",
+        "TCP_RR latency-p50 us lower: 91000",
+        "TCP_RR latency-p99 us lower: 109230",
+        "TCP_RR latency-stddev us lower: 12199.53",
+    ];
+    assert_eq!(read("netperf", &text), expected);
+    let with_unit = format!(
+        "{head}\nMinimum      99th         Throughput Throughput\nLatency      Percentile              Units\nMicroseconds Latency\n\
+        \x20            Microseconds\n4            28           60085.02   Trans/s\n"
+    );
+    assert_eq!(
+        read("netperf", &with_unit),
+        [
+            "TCP_RR throughput transactions/s higher: 60085.02",
+            "TCP_RR latency-min us lower: 4",
+            "TCP_RR latency-p99 us lower: 28",
+        ]
+    );
+    // Two tests below each other are with two hosts.
+    let other = with_unit
+        .replace("10.0.0.1", "10.0.0.2")
+        .replace("60085.02", "85.5    ");
+    let both = read("netperf", &[with_unit, other].concat());
+    assert_eq!(
+        both[0],
+        "TCP_RR to=10.0.0.1 throughput transactions/s higher: 60085.02"
+    );
+    assert_eq!(
+        both[3],
+        "TCP_RR to=10.0.0.2 throughput transactions/s higher: 85.5"
+    );
+}
+
+#[test]
+fn rows_of_netperf_need_no_throughput_and_the_command_above_them_is_none() {
+    let latencies = "Minimum Latency Microseconds,Mean Latency Microseconds";
+    let text = format!(
+        "$ netperf -H 10.1.2.46 -t TCP_RR -- -o min_latency,mean_latency,transaction_rate\n{}\n{latencies},Transaction Rate Tran/s\n64081,75600.31,13.218\n",
+        netperf_head("TCP REQUEST/RESPONSE", "1")
+    );
+    assert_eq!(
+        read("netperf", &text),
+        [
+            "TCP_RR throughput transactions/s higher: 13.218",
+            "TCP_RR latency-mean us lower: 75600.31",
+            "TCP_RR latency-min us lower: 64081",
+        ]
+    );
+    // A stream has a rate of transactions too, which says nothing.
+    let text = format!(
+        "{}\n{latencies},Transaction Rate Tran/s,Throughput,Throughput Units,Local Transport Retransmissions\n0,1.44,1.000,88361.62,10^6bits/s,7\n",
+        netperf_head("TCP STREAM", "1")
+    );
+    assert_eq!(
+        read("netperf", &text),
+        [
+            "TCP_STREAM throughput Mbit/s higher: 88361.62",
+            "TCP_STREAM latency-mean us lower: 1.44",
+            "TCP_STREAM latency-min us lower: 0",
+            "TCP_STREAM retransmits-local count lower: 7",
+        ]
+    );
+}
+
+#[test]
+fn where_netperf_says_no_unit_it_is_known_of_transactions_alone() {
+    let names = |kind: &str| {
+        format!(
+            "{}\nP99_LATENCY=123\nTHROUGHPUT=75.78\n",
+            netperf_head(kind, "1")
+        )
+    };
+    assert_eq!(
+        read("netperf", &names("TCP REQUEST/RESPONSE")),
+        [
+            "TCP_RR throughput transactions/s higher: 75.78",
+            "TCP_RR latency-p99 us lower: 123",
+        ]
+    );
+    let refused = try_read("netperf", names("TCP STREAM")).unwrap_err();
+    assert!(
+        refused.message.contains("the unit of `throughput`"),
+        "{refused}"
+    );
+    assert!(refused.help.unwrap().contains("--unit 'throughput=UNIT'"));
+}

@@ -123,3 +123,28 @@ fn where_netperf_says_no_unit_it_is_known_of_transactions_alone() {
     );
     assert!(refused.help.unwrap().contains("--unit 'throughput=UNIT'"));
 }
+
+#[test]
+fn what_flent_says_of_sockets_is_no_throughput() {
+    let text = r#"{"metadata": {"NAME": "t", "SERIES_META": {"TCP upload::10": {"UNITS": "Mbits/s"}, "TCP upload::10::tcp_rtt": {"RUNNER": "SsRunner"},
+        "q::backlog": {"UNITS": "packets"}}}, "x_values": [0.1],
+        "results": {"TCP upload": [9.5], "TCP upload::10": [5.5], "TCP upload::10::tcp_rtt": [20.5], "TCP upload::10::tcp_rtt_var": [3.5],
+          "TCP upload::10::tcp_cwnd": [10], "TCP upload::10::tcp_delivery_rate": [4.5], "TCP upload::10::tcp_bbr_cwnd_gain": [2],
+          "Ping (ms) UDP::tcp_cwnd": [11], "VoIP::bitrate": [73.5], "VoIP::jitter": [0.5], "q::backlog": [4]}}"#;
+    assert_eq!(
+        read("flent", text),
+        [
+            "t TCP-upload Mbit/s higher: 9.5",
+            "t TCP-upload-10 Mbit/s higher: 5.5",
+            "t TCP-upload-10-tcp_rtt ms lower: 20.5",
+            "t TCP-upload-10-tcp_rtt_var ms lower: 3.5",
+            "t TCP-upload-10-tcp_cwnd packets neither: 10",
+            "t TCP-upload-10-tcp_delivery_rate Mbit/s neither: 4.5",
+            "t TCP-upload-10-tcp_bbr_cwnd_gain count neither: 2",
+            "t Ping-ms-UDP-tcp_cwnd packets neither: 11",
+            "t VoIP-bitrate kbit/s neither: 73.5",
+            "t VoIP-jitter ms lower: 0.5",
+            "t q-backlog packets neither: 4",
+        ]
+    );
+}

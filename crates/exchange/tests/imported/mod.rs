@@ -1,5 +1,7 @@
 //! What tests of importers have in common.
 
+#![allow(dead_code, reason = "no file of tests uses all of it")]
+
 use backsight_exchange::import::{ImportedStudy, ImportedTrial, Importer};
 use std::{
     fs,

@@ -148,3 +148,22 @@ fn what_flent_says_of_sockets_is_no_throughput() {
         ]
     );
 }
+
+#[test]
+fn what_google_benchmark_skipped_has_no_result() {
+    let json = r#"{"context": {"num_cpus": 4}, "benchmarks": [
+        {"name": "BM_a", "run_name": "BM_a", "run_type": "iteration", "iterations": 9, "real_time": 2.5, "cpu_time": 5, "time_unit": "ms"},
+        {"name": "BM_b", "run_name": "BM_b", "run_type": "iteration", "skipped": true, "skip_message": "not here", "iterations": 0, "real_time": 0.0, "cpu_time": 0.0, "time_unit": "ns"}]}"#;
+    let csv = "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,error_message\n\
+        \"BM_a\",9,2.5,5,ms,,,,,\n\"BM_b\",,,,,,,,false,\"not here\"\n";
+    for text in [json, csv] {
+        assert_eq!(
+            read("google-benchmark", text),
+            [
+                "BM_a real-time ms lower: 2.5",
+                "BM_a cpu-time ms lower: 5",
+                "BM_b failed: it was skipped: not here",
+            ]
+        );
+    }
+}

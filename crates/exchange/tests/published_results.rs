@@ -167,3 +167,56 @@ fn what_google_benchmark_skipped_has_no_result() {
         );
     }
 }
+
+#[test]
+fn throughput_of_iperf3_is_what_was_received_wherever_that_is_said() {
+    let test = |protocol: &str, client: &str, each: u64, end: &str| {
+        format!(
+            r#"{{"start": {{{client}"test_start": {{"protocol": "{protocol}", "reverse": 1}}}},
+            "intervals": [{{"sum": {{"bits_per_second": {each}, "omitted": false}}}}], "end": {end}}}"#
+        )
+    };
+    let client = r#""connecting_to": {"host": "a"}, "#;
+    // A server that sends isn't told what comes of it; a client is.
+    let sent = r#"{"sum_sent": {"bits_per_second": 940}, "sum_received": {"bits_per_second": 0}}"#;
+    let server = try_read("iperf3", test("TCP", "", 940, sent)).unwrap();
+    let cell = "iperf3 protocol=TCP reverse=true";
+    assert_eq!(
+        lines(&server),
+        [format!("{cell} throughput bit/s higher: 940")]
+    );
+    assert!(
+        server.notes[0].contains("what was sent"),
+        "{:?}",
+        server.notes
+    );
+    assert_eq!(
+        read("iperf3", &test("TCP", client, 940, sent)),
+        [format!("{cell} throughput bit/s higher: 0")]
+    );
+    // Before version 3.10 there is one sum of datagrams, which is the sender's.
+    let lost = r#"{"sum": {"bits_per_second": 2800, "packets": 1000, "lost_packets": 750, "lost_percent": 75}}"#;
+    let cell = "iperf3 protocol=UDP reverse=true";
+    assert_eq!(
+        read("iperf3", &test("UDP", client, 0, lost)),
+        [
+            format!("{cell} throughput bit/s higher: 700"),
+            format!("{cell} loss % lower: 75"),
+        ]
+    );
+    let unknown = r#"{"sum": {"bits_per_second": 0, "packets": 9, "lost_packets": 0}}"#;
+    assert_eq!(
+        read("iperf3", &test("UDP", client, 104, unknown)),
+        [format!("{cell} throughput bit/s higher: 104")]
+    );
+}
+
+#[test]
+fn both_ways_of_iperf3_under_one_name_are_refused() {
+    let text = r#"{"start": {}, "intervals": [], "end": {"sum_received": {"bits_per_second": 5}, "sum_received": {"bits_per_second": 1}}}"#;
+    let refused = try_read("iperf3", text).unwrap_err();
+    assert_eq!(refused.message, "`sum_received` stands twice in one object");
+    assert!(refused.help.unwrap().contains("--reverse"));
+    let once = text.replace(r#", "sum_received": {"bits_per_second": 1}"#, "");
+    assert_eq!(read("iperf3", &once), ["iperf3 throughput bit/s higher: 5"]);
+}

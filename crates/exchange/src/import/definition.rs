@@ -152,6 +152,7 @@ struct WrittenShape {
     state: Option<Located<String>>,
     #[serde(default)]
     nan_is_missing: bool,
+    twice: Option<String>,
 }
 
 /// One way in which a format's files are written.
@@ -188,6 +189,8 @@ pub(super) struct Shape {
     pub state: Option<Regex>,
     /// Whether the tool writes `NaN`, which isn't JSON, where it has no value.
     pub nan_is_missing: bool,
+    /// What to do about JSON that has a name twice in one object, where the tool writes such: the last alone would count.
+    pub twice: Option<String>,
 }
 
 /// Whose rules read a log.
@@ -373,6 +376,7 @@ fn compiled(
         state: expression(&shape.state)?,
         beside: shape.beside,
         nan_is_missing: shape.nan_is_missing,
+        twice: shape.twice,
         expects: shape.expects,
     })
 }

@@ -8,10 +8,10 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 use regex::Regex;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::{
-    collections::HashMap,
-    fs,
+    collections::{HashMap, HashSet},
+    fmt, fs,
     io::Read as _,
     path::{Path, PathBuf},
 };
@@ -109,7 +109,7 @@ impl SourceDocument {
         let (document, lines) = match shape.reads {
             Reads::Json => (json(file, shape)?, Vec::new()),
             Reads::JsonLines => json_lines(file)?,
-            Reads::Documents => (documents(file)?, Vec::new()),
+            Reads::Documents => (documents(file, shape.twice.as_deref())?, Vec::new()),
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
             Reads::CsvRows => csv_rows(file)?,
@@ -216,8 +216,8 @@ fn json_lines(file: &SourceFile) -> Result<(JsonDocument, Vec<usize>), ImportErr
 }
 
 /// The JSON documents of a text. Each begins where a line does, or where the one before it ends: what a program warns of before its
-/// results, and what stands between several of them, is none.
-fn documents(file: &SourceFile) -> Result<JsonDocument, ImportError> {
+/// results, and what stands between several of them, is none. With a way out for it (`twice`), one with a name twice is refused.
+fn documents(file: &SourceFile, twice: Option<&str>) -> Result<JsonDocument, ImportError> {
     let content = &file.content[..];
     let mut found = Vec::new();
     let mut at = 0;
@@ -233,10 +233,84 @@ fn documents(file: &SourceFile) -> Result<JsonDocument, ImportError> {
             read.map_err(fault)?;
         }
         let end = at + documents.byte_offset();
+        if let Some(way_out) = twice
+            && let Some(name) = name_twice(&content[at..end])
+        {
+            let what = format!("`{}` stands twice in one object", printable(&name));
+            return Err(ImportError::new(&file.path, what).help(way_out));
+        }
         found.push(JsonDocument::parse(&content[at..end]).map_err(fault)?);
         at = end;
     }
     Ok(JsonDocument::list(found))
+}
+
+/// The first name that an object of a JSON document has twice.
+fn name_twice(document: &[u8]) -> Option<String> {
+    struct Names<'a>(&'a mut Option<String>);
+
+    impl<'de> DeserializeSeed<'de> for Names<'_> {
+        type Value = ();
+
+        fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+            from.deserialize_any(self)
+        }
+    }
+
+    impl<'de> Visitor<'de> for Names<'_> {
+        type Value = ();
+
+        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+            to.write_str("JSON")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+            let mut known = HashSet::new();
+            while let Some(name) = members.next_key::<String>()? {
+                members.next_value_seed(Names(self.0))?;
+                if self.0.is_none() && known.contains(&name) {
+                    *self.0 = Some(name);
+                } else {
+                    known.insert(name);
+                }
+            }
+            Ok(())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+            while items.next_element_seed(Names(self.0))?.is_some() {}
+            Ok(())
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
+    }
+
+    let mut found = None;
+    let mut document = serde_json::Deserializer::from_slice(document);
+    Names(&mut found).deserialize(&mut document).ok()?;
+    found
 }
 
 /// Where the first line of a text begins that begins a JSON document.
@@ -495,7 +569,7 @@ mod tests {
                 content: text.as_bytes().to_vec(),
             };
             let query = backsight_catalog::Query::compile(".[].a", [] as [&str; 0]).unwrap();
-            documents(&file).map(|found| query.found(&found, []).unwrap().len())
+            documents(&file, None).map(|found| query.found(&found, []).unwrap().len())
         };
         assert_eq!(read("note: {x}\n{\"a\": 1}\nbye\n").unwrap(), 1);
         assert_eq!(

@@ -220,3 +220,19 @@ fn both_ways_of_iperf3_under_one_name_are_refused() {
     let once = text.replace(r#", "sum_received": {"bits_per_second": 1}"#, "");
     assert_eq!(read("iperf3", &once), ["iperf3 throughput bit/s higher: 5"]);
 }
+
+#[test]
+fn parameters_that_only_the_name_of_a_pytest_benchmark_has_are_kept_apart() {
+    let text = r#"{"machine_info": {}, "benchmarks": [
+        {"name": "test_x[0]", "fullname": "t.py::test_x[0]", "group": null, "stats": {"data": [1]}},
+        {"name": "test_x[1-a]", "fullname": "t.py::test_x[1-a]", "params": null, "stats": {"data": [9]}},
+        {"name": "test_y", "fullname": "t.py::test_y", "params": null, "param": null, "stats": {"data": [5]}}]}"#;
+    assert_eq!(
+        read("pytest-benchmark", text),
+        [
+            "test_x file=t.py param=0 time s lower: 1",
+            "test_x file=t.py param=1-a time s lower: 9",
+            "test_y file=t.py time s lower: 5",
+        ]
+    );
+}

@@ -236,3 +236,50 @@ fn parameters_that_only_the_name_of_a_pytest_benchmark_has_are_kept_apart() {
         ]
     );
 }
+
+/// The events of `go test -json` that write these lines.
+fn go_events(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    let event = |line: &str| {
+        let line = line.replace('\t', "\\t").replace('\n', "\\n");
+        format!("{{\"Action\":\"output\",\"Package\":\"a/b\",\"Output\":\"{line}\"}}\n")
+    };
+    lines.map(event).collect()
+}
+
+#[test]
+fn benchmarks_of_go_that_failed_are_failed_trials_by_their_names() {
+    // Failures are told before what says the package.
+    let text = "--- FAIL: BenchmarkBad/n=3\n    x_test.go:9: boom\ngoos: linux\npkg: a/b\nBenchmarkOk-8   \t10\t5 ns/op\n\
+        BenchmarkNone-8 \t       0\t         0 ns/op\nBenchmarkPanics-8 \tpanic: oh\n\ngoroutine 7 [running]:\nexit status 2\nFAIL\ta/b\t0.01s\nFAIL\n";
+    let expected = [
+        "Bad pkg=a/b n=3 failed: x_test.go:9: boom",
+        "Ok pkg=a/b procs=8 time ns lower: 5",
+        "None pkg=a/b procs=8 failed: it ran no iteration: it failed or was skipped",
+        "Panics pkg=a/b procs=8 failed: panic: oh",
+    ];
+    assert_eq!(read("go", text), expected);
+    assert_eq!(read("go", &go_events(text)), expected);
+    let host = &try_read("go", text).unwrap().hosts[0];
+    assert_eq!(host["goos"], "linux");
+    // With -v a name stands in a line of its own.
+    let text = "=== RUN   BenchmarkPanics\nBenchmarkPanics\npanic: oh\nFAIL\ta/b\t0.01s\n";
+    let expected = ["Panics pkg=a/b failed: panic: oh"];
+    assert_eq!(read("go", text), expected);
+    assert_eq!(read("go", &go_events(text)), expected);
+    // Where no benchmark says that it failed, all of the package's did.
+    let text =
+        "pkg: a/a\nBenchmarkOk-8 \t10\t5 ns/op\nok  \ta/a\t0.01s\nFAIL\ta/b [build failed]\n";
+    assert_eq!(
+        read("go", text),
+        [
+            "Ok pkg=a/a procs=8 time ns lower: 5",
+            "a-b pkg=a/b name=a/b failed: [build failed]",
+        ]
+    );
+    // Tests alone are no benchmarks.
+    let tests = "--- FAIL: TestA (0.00s)\nFAIL\ta/b\t0.01s\n";
+    for text in [tests, &go_events(tests)] {
+        assert!(try_read("go", text).is_err());
+    }
+}

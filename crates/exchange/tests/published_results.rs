@@ -283,3 +283,52 @@ fn benchmarks_of_go_that_failed_are_failed_trials_by_their_names() {
         assert!(try_read("go", text).is_err());
     }
 }
+
+#[test]
+fn rows_of_sysstat_may_begin_with_a_start_and_name_usb_devices() {
+    let text = "vm;-1;2018-08-29 09:33:38 UTC;LINUX-RESTART\t(8 CPU)\n# hostname;interval;timestamp;FAN;DEVICE;rpm;drpm\n\
+        vm;46;2018-08-29 09:34:34 UTC;1;isa;1283.00;1283.00\nvm;-1;2018-08-29 09:35:38 UTC;LINUX-RESTART\t(8 CPU)\n\
+        # hostname;interval;timestamp;manufact;product;BUS;idvendor;idprod;maxpower\nvm;22;2018-08-29 09:36:49 UTC;3;5e3;608;200;;USB2.0 Hub\n\
+        # hostname;interval;timestamp;BAT;%cap;cap/min;status\nvm;22;2018-08-29 09:36:49 UTC;0;83.0;-3.85;Full\n";
+    assert_eq!(
+        read("sysstat", text),
+        [
+            "sar device=isa fan=1 rpm count neither: 1283",
+            "sar device=isa fan=1 drpm count neither: 1283",
+            "sar bus=3 idprod=608 idvendor=5e3 product=USB2.0 Hub maxpower count neither: 200",
+            "sar bat=0 cap % neither: 83",
+            "sar bat=0 cap-min % neither: -3.85",
+        ]
+    );
+}
+
+#[test]
+fn what_sysstat_counts_in_json_is_no_rate() {
+    let text = r#"{"sysstat": {"hosts": [{"nodename": "vm", "statistics": [{"network": {"softnet": [{"cpu": "all", "total": 1.5, "blg_len": 7}]},
+        "power-management": {"battery": [{"number": 0, "percent-capacity": 83, "variation": -3.85, "status": "Full"}]}}]}]}}"#;
+    let found = read("sysstat", text);
+    for line in [
+        "sar cpu=all softnet.total /s neither: 1.5",
+        "sar cpu=all softnet.blg_len count neither: 7",
+        "sar number=0 battery.variation % neither: -3.85",
+    ] {
+        assert!(found.iter().any(|it| it == line), "{line} in {found:#?}");
+    }
+}
+
+#[test]
+fn colours_of_sar_are_no_part_of_its_numbers() {
+    let plain = "Linux 6.1.0 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n13:20:09        CPU     %user     %idle\n13:20:19          0      2.71     94.14\n";
+    let coloured = plain
+        .replace("    0  ", " \x1b[32;22m   0\x1b[0m  ")
+        .replace("2.71", "\x1b[34;1m2.71\x1b[0m")
+        .replace("94.14", "\x1b[31;1m 94.14\x1b[0m");
+    assert!(coloured.contains('\x1b'));
+    let expected = [
+        "sar cpu=0 user % neither: 2.71",
+        "sar cpu=0 idle % neither: 94.14",
+    ];
+    for text in [plain, &coloured] {
+        assert_eq!(read("sysstat", text), expected);
+    }
+}

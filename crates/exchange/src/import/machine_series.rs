@@ -27,6 +27,9 @@ type SeriesKey = (String, String, BTreeMap<String, String>, String);
 /// Names of JSON's numbers that say which device a row is of.
 const COUNTED_DEVICES: &[&str] = &["number", "node", "line", "bus_number"];
 
+/// Columns of rows that say so and aren't written in capitals: what a USB device is.
+const NAMED_DEVICES: &[&str] = &["idvendor", "idprod", "manufact", "product"];
+
 /// Series that are being read.
 #[derive(Debug, Default)]
 struct Recording {
@@ -44,7 +47,9 @@ pub(super) fn document(content: &[u8]) -> Result<JsonDocument, MachineSeriesErro
         recording.read_json(&whole);
     } else {
         let text = String::from_utf8_lossy(content);
-        let first = text.lines().next().unwrap_or_default();
+        let text = without_colours(&text);
+        let first = text.lines().find(|line| !is_mark(line));
+        let first = first.unwrap_or_default();
         if first.starts_with("# hostname;") {
             recording.read_rows(&text)?;
         } else if first.starts_with("Linux ") {
@@ -94,6 +99,8 @@ impl Recording {
         };
         let device = |(name, value): (&String, &Value)| {
             let text = match value {
+                // A battery that is full now is the same one.
+                Value::String(_) if name == "status" => return None,
                 Value::String(text) => text.clone(),
                 Value::Number(number) if COUNTED_DEVICES.contains(&&name[..]) => number.to_string(),
                 _ => return None,
@@ -119,6 +126,10 @@ impl Recording {
         for (line, number) in text.lines().zip(1..) {
             if let Some(said) = line.strip_prefix('#') {
                 names = said.trim().split(';').skip(3).map(Cow::from).collect();
+                // sadf names the texts first, and writes them last.
+                if names.starts_with(&["manufact".into(), "product".into(), "BUS".into()]) {
+                    names.rotate_left(2);
+                }
                 if names.iter().any(|name| name.ends_with("[...]")) {
                     return Err(MachineSeriesError::Horizontal(number));
                 }
@@ -192,13 +203,15 @@ impl Recording {
             !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
         };
         let is_device = |name: &str| {
-            name.starts_with(|c: char| c.is_ascii_uppercase())
-                && !name.contains(|c: char| c.is_ascii_lowercase() || "%/".contains(c))
-                && !is_processor(name)
+            NAMED_DEVICES.contains(&name)
+                || name.starts_with(|c: char| c.is_ascii_uppercase())
+                    && !name.contains(|c: char| c.is_ascii_lowercase() || "%/".contains(c))
+                    && !is_processor(name)
         };
         let columns = || names.iter().zip(fields);
         let of = columns().filter(|(name, _)| is_device(name));
         let of: BTreeMap<String, String> = of
+            .filter(|(_, text)| !text.is_empty())
             .map(|(name, text)| {
                 let text = if *text == "-1" { "all" } else { text };
                 (name.to_ascii_lowercase(), text.to_owned())
@@ -257,6 +270,25 @@ impl Recording {
             ("series".to_owned(), JsonDocument::list(series.collect())),
         ])
     }
+}
+
+/// Whether a row says that the machine started, or what somebody noted: such may stand above the names.
+fn is_mark(line: &str) -> bool {
+    let said = line.split(';').nth(3).unwrap_or_default();
+    !line.starts_with('#') && (said.starts_with("LINUX-RESTART") || said.starts_with("COM"))
+}
+
+/// A text without the colours that sar prints if it's told to.
+fn without_colours(text: &str) -> Cow<'_, str> {
+    let Some((first, rest)) = text.split_once("\x1b[") else {
+        return text.into();
+    };
+    let mut plain = first.to_owned();
+    for part in rest.split("\x1b[") {
+        let numbers = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        plain.push_str(numbers.strip_prefix('m').unwrap_or(part));
+    }
+    plain.into()
 }
 
 /// The group of a column that two tables have, as JSON calls it.

@@ -332,3 +332,17 @@ fn colours_of_sar_are_no_part_of_its_numbers() {
         assert_eq!(read("sysstat", text), expected);
     }
 }
+
+#[test]
+fn fio_that_counts_no_operations_has_results_where_bytes_were_moved() {
+    let text = r#"{"fio version": "fio-2.1.4", "jobs": [{"jobname": "j", "error": 0, "read": {"io_bytes": 0, "bw": 0, "iops": 0},
+        "write": {"io_bytes": 361984, "bw": 68118, "iops": 133, "runtime": 5314, "lat": {"mean": 478737.5}}}]}"#;
+    assert_eq!(
+        read("fio", text),
+        [
+            "j write-bandwidth B/s higher: 69752832",
+            "j write-operations ops/s higher: 133",
+            "j write-latency ns lower: 478737500",
+        ]
+    );
+}

@@ -346,3 +346,45 @@ fn fio_that_counts_no_operations_has_results_where_bytes_were_moved() {
         ]
     );
 }
+
+#[test]
+fn block_sizes_and_intervals_of_sysbench_before_version_1_are_read() {
+    let run = |size: &str, rate: &str| {
+        format!(
+            "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nNumber of threads: 1\nExtra file open flags: 0\nBlock size {size}\nDoing random r/w test\n    {rate} Requests/sec executed\n\nTest execution summary:\n"
+        )
+    };
+    let text = [
+        run("16Kb", "3.33"),
+        run("4Kb", "11.11"),
+        run("1Mb", "2.22"),
+        run("16KiB", "3.5"),
+    ];
+    let cell = |size: &str| format!("sysbench-fileio threads=1 mode=random r/w block-size={size}");
+    assert_eq!(
+        read("sysbench", &text.concat()),
+        [
+            format!(
+                "{} requests-per-second requests/s higher: 3.33 3.5",
+                cell("16KiB")
+            ),
+            format!(
+                "{} requests-per-second requests/s higher: 11.11",
+                cell("4KiB")
+            ),
+            format!(
+                "{} requests-per-second requests/s higher: 2.22",
+                cell("1MiB")
+            ),
+        ]
+    );
+    let oltp = "sysbench 0.5:  multi-threaded system evaluation benchmark\n\n[   2s] threads: 1, tps: 685.94, reads: 6859.89, writes: 0.00, response time: 1.83ms (95%)\n\
+        [   4s] threads: 1, tps: 779.50, reads: 7795.51, writes: 0.00, response time: 1.32ms (95%)\nOLTP test statistics:\n    transactions:      37863  (742.41 per sec.)\n\nGeneral statistics:\n";
+    let imported = try_read("sysbench", oltp).unwrap();
+    assert_eq!(
+        lines(&imported),
+        ["sysbench-oltp transactions-per-second /s higher: 742.41"]
+    );
+    let samples = &imported.trials[0].outcome.as_ref().unwrap()[0];
+    assert_eq!(samples.each, [685.94, 779.5]);
+}

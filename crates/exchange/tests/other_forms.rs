@@ -86,7 +86,7 @@ fn phoronix_has_results_of_its_own_sensors_and_failures() {
         [
             "x profile=pts/x-1.0.0 Seconds s lower: 1 3",
             "X test=Test Install Time Seconds s lower: 133",
-            "CPU-Temperature-Monitor arguments=cpu.temp name=CPU Temperature Monitor Celsius count neither: 51",
+            "CPU-Temperature-Monitor arguments=cpu.temp name=CPU Temperature Monitor Celsius °C neither: 51",
             "z profile=pts/z-1.0.0 failed: it quit",
         ]
     );

@@ -388,3 +388,56 @@ fn block_sizes_and_intervals_of_sysbench_before_version_1_are_read() {
     let samples = &imported.trials[0].outcome.as_ref().unwrap()[0];
     assert_eq!(samples.each, [685.94, 779.5]);
 }
+
+fn phoronix(scale: &str, rest: &str, raw: &str) -> String {
+    let result = format!(
+        "<Result><Identifier>pts/x-1.0.0</Identifier><Title>x</Title><Scale>{scale}</Scale>{rest}\
+         <Data><Entry><Identifier>a</Identifier><Value>2</Value><RawString>{raw}</RawString></Entry></Data></Result>"
+    );
+    format!(
+        "<PhoronixTestSuite><System><Identifier>a</Identifier></System>{result}</PhoronixTestSuite>"
+    )
+}
+
+#[test]
+fn scales_of_phoronix_are_units_however_they_are_written() {
+    let higher = "<Proportion>HIB</Proportion><DisplayFormat>BAR_GRAPH</DisplayFormat>";
+    for (scale, said) in [
+        ("Minutes", "Seconds s higher: 120"),
+        ("Hours", "Seconds s higher: 7200"),
+        ("Milli-Seconds", "Milli-Seconds ms higher: 2"),
+        ("Microseconds Per Op", "Microseconds-Per-Op us higher: 2"),
+        ("Average Latency ms", "Average-Latency-ms ms higher: 2"),
+        ("Mbits/sec", "Mbits-sec Mbit/s higher: 2"),
+        ("MB/sec", "MB-sec MB/s higher: 2"),
+        ("MiB/sec", "MiB-sec MiB/s higher: 2"),
+        (
+            "Transactions Per Second",
+            "Transactions-Per-Second transactions/s higher: 2",
+        ),
+        ("bogo ops/s", "bogo-ops-s bogo-ops/s higher: 2"),
+        ("Frames Per Second", "Frames-Per-Second /s higher: 2"),
+        // A time of neither, a rate of nobody knows how many, and a mark.
+        ("Ns Per Day", "Ns-Per-Day count higher: 2"),
+        ("M samples/sec", "M-samples-sec count higher: 2"),
+        ("Score", "Score count higher: 2"),
+    ] {
+        let found = read("phoronix", &phoronix(scale, higher, "2"));
+        assert_eq!(found, [format!("x profile=pts/x-1.0.0 {said}")]);
+    }
+}
+
+#[test]
+fn every_line_graph_of_phoronix_is_a_series_of_one_run() {
+    for format in ["LINE_GRAPH", "FILLED_LINE_GRAPH"] {
+        let rest = format!("<Proportion></Proportion><DisplayFormat>{format}</DisplayFormat>");
+        let imported =
+            try_read("phoronix", phoronix("Milliseconds", &rest, "17,16,18,21")).unwrap();
+        assert_eq!(
+            lines(&imported),
+            ["x profile=pts/x-1.0.0 Milliseconds ms neither: 18"]
+        );
+        let samples = &imported.trials[0].outcome.as_ref().unwrap()[0];
+        assert_eq!(samples.each, [17.0, 16.0, 18.0, 21.0]);
+    }
+}

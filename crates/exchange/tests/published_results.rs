@@ -441,3 +441,25 @@ fn every_line_graph_of_phoronix_is_a_series_of_one_run() {
         assert_eq!(samples.each, [17.0, 16.0, 18.0, 21.0]);
     }
 }
+
+#[test]
+fn a_run_of_lkp_out_of_its_folder_is_known_by_its_names() {
+    let text = r#"{"time.elapsed_time": 93.5, "will-it-scale.per_process_ops": 300541, "will-it-scale.time.elapsed_time": 93.5, "a.ops": 5}"#;
+    assert_eq!(
+        read("lkp", text),
+        [
+            "will-it-scale time.elapsed_time count neither: 93.5",
+            "will-it-scale will-it-scale.per_process_ops ops/s higher: 300541",
+            "will-it-scale will-it-scale.time.elapsed_time count neither: 93.5",
+            "will-it-scale a.ops count neither: 5",
+        ]
+    );
+    let text = r#"{"vmstat.cpu.id": 5.5, "hackbench.throughput": 101}"#;
+    assert_eq!(
+        read("lkp", text)[1],
+        "hackbench hackbench.throughput count higher: 101"
+    );
+    // Of two that it may be it is neither.
+    let text = r#"{"a.throughput": 5.5, "b.throughput": 101}"#;
+    assert_eq!(read("lkp", text)[0], "lkp a.throughput count neither: 5.5");
+}

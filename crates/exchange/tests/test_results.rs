@@ -4,7 +4,7 @@
 
 use backsight_exchange::{
     export::{ExportedTests, TestExportFormat, export_tests},
-    import::{ImportError, import_tests, test_formats},
+    import::{ImportError, guess_test_format, import_tests, test_formats},
     table::TableOutput,
 };
 use backsight_model::{MetricSamples, Outcome, SuiteRun, TestResult};
@@ -12,7 +12,7 @@ use backsight_test_results::Format;
 use proptest::prelude::*;
 use std::{
     fs,
-    io::{Read as _, Seek as _},
+    io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -264,6 +264,51 @@ fn a_file_of_another_format_is_named() {
     let tap = folder.file("a", "TAP version 14\n1..1\nok 1 - a\n");
     assert_eq!(
         refused(Format::JUnit, &tap).help.unwrap(),
+        "it looks like `tap`"
+    );
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(text.as_bytes()).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn packed_files_are_read_as_what_they_pack_and_kept_as_they_are() {
+    let folder = Folder::new();
+    let junit = "<testsuite name='a'><testcase name='x'/></testsuite>";
+    let packed = gzip(junit);
+    let path = folder.file("a.xml.gz", &packed);
+    assert_eq!(guess_test_format(&path), Some(Format::JUnit));
+    let imported_files = import_tests(Format::JUnit, &[path]).unwrap();
+    assert_eq!(outcomes(&imported_files.run), [("a/x", Outcome::Pass)]);
+    assert_eq!(imported_files.files[0].length as usize, packed.len());
+    let (mut copy, mut content) = (imported_files.copy, Vec::new());
+    copy.rewind().unwrap();
+    copy.read_to_end(&mut content).unwrap();
+    assert_eq!(content, packed);
+    // Names are those of what is packed, and the file is called as it would be.
+    let tap = ["a.t", "b.t"].map(|name| {
+        let packed = zstd::encode_all(&b"1..1\nok 1 - works\n"[..], 1).unwrap();
+        folder.file(&format!("{name}.zst"), packed)
+    });
+    let run = import_tests(Format::Tap, &tap).unwrap().run;
+    assert_eq!(
+        outcomes(&run),
+        [("a/works", Outcome::Pass), ("b/works", Outcome::Pass)]
+    );
+    let cut = folder.file("cut.gz", &packed[..packed.len() - 9]);
+    assert!(
+        refused(Format::JUnit, &cut)
+            .message
+            .contains("can't be unpacked")
+    );
+    let empty = folder.file("empty.gz", gzip("\n"));
+    assert_eq!(refused(Format::JUnit, &empty).message, "it is empty");
+    let other = folder.file("other.gz", gzip("1..1\nok 1 - works\n"));
+    assert_eq!(
+        refused(Format::JUnit, &other).help.unwrap(),
         "it looks like `tap`"
     );
 }

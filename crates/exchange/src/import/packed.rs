@@ -132,6 +132,20 @@ pub(super) fn unpacked(path: &Path, content: &[u8]) -> Result<Option<Vec<u8>>, I
     Ok(Some(text))
 }
 
+/// Whether a file is packed, by how it begins.
+pub(super) fn is_packed(start: &[u8]) -> bool {
+    Packing::of(start).is_some()
+}
+
+/// How the content of a file begins of which this is the beginning; none where it isn't packed.
+pub(super) fn beginning(start: &[u8], most: usize) -> Option<Vec<u8>> {
+    let reader = Packing::of(start)?.reader(start).ok()?;
+    let mut text = Vec::new();
+    // That the beginning ends in the middle is no fault: what came before it is kept.
+    let _cut = reader.take(most as u64).read_to_end(&mut text);
+    Some(text)
+}
+
 /// What a file would be called if it weren't packed.
 pub(super) fn unpacked_path(path: &Path) -> PathBuf {
     let ending = path.extension().and_then(|ending| ending.to_str());

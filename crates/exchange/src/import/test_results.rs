@@ -1,6 +1,6 @@
 //! Results of tests out of files of test programs: one run of a suite.
 //!
-//! A file is read as it comes, and meanwhile copied behind those before it into one without a name, which is what is kept of it: what
+//! A file is read as it comes (a packed one as a whole), and meanwhile copied behind those before it into one without a name, which is what is kept of it: what
 //! is read may be a pipe, or be written anew, and no more of it than a part is in memory.
 
 use backsight_catalog::{LONGEST_OUTPUT, SuiteRunReader};
@@ -8,11 +8,11 @@ use backsight_model::SuiteRun;
 use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions};
 use std::{
     fs::File,
-    io::{self, Read as _, Write as _},
+    io::{self, Read, Write as _},
     path::{Path, PathBuf},
 };
 
-use super::{ImportError, printable_path, source};
+use super::{ImportError, packed, printable_path, source};
 
 /// Bytes that are read at a time.
 const PART: usize = 64 * 1024;
@@ -56,7 +56,8 @@ pub fn import_tests(format: Format, paths: &[PathBuf]) -> Result<ImportedTests, 
     let mut files = Vec::with_capacity(paths.len());
     let mut copy = tempfile::tempfile().map_err(|why| uncopied(why, Path::new("")))?;
     for path in paths {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let named = packed::unpacked_path(path);
+        let stem = named.file_stem().unwrap_or_default().to_string_lossy();
         // TAP names no suite: the points of two files may be called the same.
         let prefix = match format == Format::Tap && paths.len() > 1 {
             true => format!("{stem}/"),
@@ -95,33 +96,56 @@ fn read_file(
             .help("name a file that you may read")
     };
     let mut file = File::open(path).map_err(unreadable)?;
+    let mut start = Vec::new();
+    let mut begun = Read::by_ref(&mut file).take(START as u64);
+    begun.read_to_end(&mut start).map_err(unreadable)?;
     let options = ReadOptions {
         name: stem.to_owned(),
         pattern: None,
     };
     let place = printable_path(path);
     let mut document = to.document(format, options, &place, prefix);
-    let (mut length, mut is_blank, mut start) = (0, true, Vec::new());
-    let mut part = vec![0; PART];
-    loop {
-        let bytes = match file.read(&mut part) {
-            Ok(0) => break,
-            Ok(count) => &part[..count],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(unreadable(error)),
-        };
-        length += bytes.len();
-        if length > LONGEST_OUTPUT {
+    let mut rest = start.as_slice().chain(file);
+    let length = if packed::is_packed(&start) {
+        let mut content = Vec::new();
+        let mut rest = rest.take(LONGEST_OUTPUT as u64 + 1);
+        rest.read_to_end(&mut content).map_err(unreadable)?;
+        if content.len() > LONGEST_OUTPUT {
             return Err(source::too_long(path));
         }
-        is_blank = is_blank && bytes.iter().all(u8::is_ascii_whitespace);
-        start.extend_from_slice(&bytes[..bytes.len().min(START.saturating_sub(start.len()))]);
-        copy.write_all(bytes).map_err(|why| uncopied(why, path))?;
-        document.feed(bytes);
-    }
-    if is_blank {
-        return Err(source::empty(path));
-    }
+        copy.write_all(&content)
+            .map_err(|why| uncopied(why, path))?;
+        let text = packed::unpacked(path, &content)?.unwrap_or_default();
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(source::empty(path));
+        }
+        document.feed(&text);
+        start = text;
+        start.truncate(START);
+        content.len()
+    } else {
+        let (mut length, mut is_blank) = (0, true);
+        let mut part = vec![0; PART];
+        loop {
+            let bytes = match rest.read(&mut part) {
+                Ok(0) => break,
+                Ok(count) => &part[..count],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(unreadable(error)),
+            };
+            length += bytes.len();
+            if length > LONGEST_OUTPUT {
+                return Err(source::too_long(path));
+            }
+            is_blank = is_blank && bytes.iter().all(u8::is_ascii_whitespace);
+            copy.write_all(bytes).map_err(|why| uncopied(why, path))?;
+            document.feed(bytes);
+        }
+        if is_blank {
+            return Err(source::empty(path));
+        }
+        length
+    };
     let end = document.finish(None);
     if end.results > 0 {
         return Ok(length as u64);
@@ -130,7 +154,8 @@ fn read_file(
     let about = format.description().about;
     let message = format!("it has no result of a test: expected {about}");
     let error = ImportError::new(path, message).at(why.unwrap_or_default());
-    let guessed = Format::guess(&path.to_string_lossy(), &start);
+    let named = packed::unpacked_path(path);
+    let guessed = Format::guess(&named.to_string_lossy(), &start);
     Err(match guessed.filter(|guessed| *guessed != format) {
         Some(guessed) => error.help(format!("it looks like `{guessed}`")),
         None => error.help("`backsight list importers` shows the formats"),
@@ -142,5 +167,6 @@ pub fn guess_test_format(path: &Path) -> Option<Format> {
     let mut start = Vec::new();
     let file = File::open(path).ok().filter(|_| path.is_file())?;
     file.take(START as u64).read_to_end(&mut start).ok()?;
-    Format::guess(&path.to_string_lossy(), &start)
+    let start = packed::beginning(&start, START).unwrap_or(start);
+    Format::guess(&packed::unpacked_path(path).to_string_lossy(), &start)
 }

@@ -463,3 +463,12 @@ fn a_run_of_lkp_out_of_its_folder_is_known_by_its_names() {
     let text = r#"{"a.throughput": 5.5, "b.throughput": 101}"#;
     assert_eq!(read("lkp", text)[0], "lkp a.throughput count neither: 5.5");
 }
+
+#[test]
+fn numbers_in_utf_16_are_refused_with_the_way_out() {
+    let wide = "\u{feff}BenchmarkA 1 5 ns/op\n".encode_utf16();
+    let bytes: Vec<u8> = wide.flat_map(u16::to_be_bytes).collect();
+    let refused = try_read("go", bytes).unwrap_err();
+    assert!(refused.message.contains("UTF-16"), "{refused}");
+    assert!(refused.help.unwrap().contains("iconv"));
+}

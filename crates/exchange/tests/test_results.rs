@@ -312,3 +312,17 @@ fn packed_files_are_read_as_what_they_pack_and_kept_as_they_are() {
         "it looks like `tap`"
     );
 }
+
+#[test]
+fn utf_16_is_refused_with_the_way_out() {
+    let folder = Folder::new();
+    let text = "<testsuite name='a'><testcase name='x'/></testsuite>";
+    let wide = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+    let path = folder.file(
+        "a.xml",
+        wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+    );
+    let refused = refused(Format::JUnit, &path);
+    assert_eq!(refused.message, "it is UTF-16, which isn't read");
+    assert!(refused.help.unwrap().contains("iconv"));
+}

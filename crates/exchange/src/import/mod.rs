@@ -288,6 +288,7 @@ impl OpenedFile {
             }
         };
         let Some(content) = packed::unpacked(&kept.path, &kept.content)? else {
+            source::refuse_wide(&kept.path, &kept.content)?;
             return Ok(Self {
                 text: kept,
                 packed: None,
@@ -297,6 +298,7 @@ impl OpenedFile {
         if content.iter().all(u8::is_ascii_whitespace) {
             return Err(source::empty(&kept.path));
         }
+        source::refuse_wide(&kept.path, &content)?;
         let path = packed::unpacked_path(&kept.path);
         Ok(Self {
             text: SourceFile { path, content },

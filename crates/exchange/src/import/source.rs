@@ -77,6 +77,15 @@ pub(super) fn empty(path: &Path) -> ImportError {
     ImportError::new(path, "it is empty").help("did the tool that should have written it fail?")
 }
 
+/// Refuses a text of two bytes a character, as PowerShell writes it.
+pub(super) fn refuse_wide(path: &Path, content: &[u8]) -> Result<(), ImportError> {
+    if content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff") {
+        return Err(ImportError::new(path, "it is UTF-16, which isn't read")
+            .help("make it UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW"));
+    }
+    Ok(())
+}
+
 /// A path from the root, as an importer's `path` sees it.
 pub(super) fn whole_path(path: &Path) -> String {
     std::path::absolute(path)

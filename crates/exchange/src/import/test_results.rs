@@ -99,6 +99,7 @@ fn read_file(
     let mut start = Vec::new();
     let mut begun = Read::by_ref(&mut file).take(START as u64);
     begun.read_to_end(&mut start).map_err(unreadable)?;
+    source::refuse_wide(path, &start)?;
     let options = ReadOptions {
         name: stem.to_owned(),
         pattern: None,
@@ -119,6 +120,7 @@ fn read_file(
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(source::empty(path));
         }
+        source::refuse_wide(path, &text)?;
         document.feed(&text);
         start = text;
         start.truncate(START);

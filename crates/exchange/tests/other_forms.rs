@@ -851,6 +851,22 @@ fn logs_of_mmtests_that_no_benchmark_of_the_catalogue_reads_are_read_by_their_li
             "paralleldd/logs/log-1-1-1",
             "2744317+1 records in\n2744317+1 records out\n1000 bytes (1.0 kB, 1000 B) copied, 0.5 s, 2.0 kB/s\n",
         ),
+        (
+            "paralleldd/logs/log-1-1-2",
+            "1000 bytes (1.0 kB, 1000 B) copied, 1 s, 1.0 kB/s\n",
+        ),
+        (
+            "paralleldd/logs/log-12-2-1",
+            "1000 bytes (1.0 kB, 1000 B) copied, 10 s, 0.1 kB/s\n",
+        ),
+        (
+            "paralleldd/logs/time-12-2-1",
+            "1.5user 0.5system 1:00.50elapsed 10%CPU\n",
+        ),
+        (
+            "paralleldd/logs/time-12-2-2",
+            "1.5user 0.5system 2:00.50elapsed 10%CPU\n",
+        ),
     ];
     let files = files.map(|(name, text)| (format!("run/iter-0/{name}"), text));
     let files: Vec<(&str, &str)> = files
@@ -863,7 +879,11 @@ fn logs_of_mmtests_that_no_benchmark_of_the_catalogue_reads_are_read_by_their_li
             "aim9 test=page_test rate ops/s higher: 720460",
             "blogbench writes count higher: 3626",
             "blogbench reads count higher: 1027952",
-            "paralleldd log=log-1-1-1 rate B/s higher: 2000",
+            "paralleldd threads=1 instance=1 rate B/s higher: 2000 1000",
+            "paralleldd threads=12 instance=2 rate B/s higher: 100",
+            "paralleldd log=time-12-2 elapsed s lower: 60.5 120.5",
+            "paralleldd log=time-12-2 user s lower: 1.5 1.5",
+            "paralleldd log=time-12-2 system s lower: 0.5 0.5",
             "pft threads=12 faults /s higher: 491786.434 491786.5",
             "pft threads=12 faults_cpu /s higher: 42675.223 42675.5",
             "stream kernel=Copy rate MB/s higher: 61181.1",

@@ -472,3 +472,53 @@ fn numbers_in_utf_16_are_refused_with_the_way_out() {
     assert!(refused.message.contains("UTF-16"), "{refused}");
     assert!(refused.help.unwrap().contains("iconv"));
 }
+
+#[test]
+fn every_time_unit_of_jmh_is_known_and_scores_that_are_no_numbers_are_missing() {
+    let jmh = |mode: &str, unit: &str, raw: &str| {
+        format!(
+            r#"[{{"jmhVersion": "1.36", "benchmark": "a.B.c", "mode": "{mode}", "threads": 1,
+            "primaryMetric": {{"score": 1.0, "scoreUnit": "{unit}", "rawData": {raw}}}, "secondaryMetrics": {{}}}}]"#
+        )
+    };
+    for (mode, unit, raw, said) in [
+        (
+            "thrpt",
+            "ops/min",
+            "[[60, 120]]",
+            "throughput ops/s higher: 1,2",
+        ),
+        ("thrpt", "ops/hr", "[[3600]]", "throughput ops/s higher: 1"),
+        (
+            "thrpt",
+            "ops/day",
+            "[[864]]",
+            "throughput ops/s higher: 0.01",
+        ),
+        ("avgt", "hr/op", "[[0.5]]", "time s lower: 1800"),
+        ("avgt", "day/op", "[[2]]", "time s lower: 172800"),
+        (
+            "avgt",
+            "ms/op",
+            r#"[["NaN", 1.5], [2]]"#,
+            "time ms lower: 1.5 2",
+        ),
+    ] {
+        let cell = format!("a.B.c mode={mode} threads=1");
+        assert_eq!(
+            read("jmh", &jmh(mode, unit, raw)),
+            [format!("{cell} {said}")]
+        );
+    }
+    let some = try_read("jmh", jmh("avgt", "ms/op", r#"[["NaN", 1.5]]"#)).unwrap();
+    assert!(some.notes[0].contains("no number"), "{:?}", some.notes);
+    assert_eq!(
+        read("jmh", &jmh("avgt", "ms/op", r#"[["NaN"]]"#)),
+        ["a.B.c mode=avgt threads=1 failed: the score of no iteration is a number"]
+    );
+    let refused = try_read("jmh", jmh("thrpt", "ops/week", "[[1]]")).unwrap_err();
+    assert!(
+        refused.message.contains("`scoreUnit` is `ops/week`"),
+        "{refused}"
+    );
+}

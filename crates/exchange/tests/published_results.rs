@@ -522,3 +522,10 @@ fn every_time_unit_of_jmh_is_known_and_scores_that_are_no_numbers_are_missing() 
         "{refused}"
     );
 }
+
+#[test]
+fn the_first_version_of_asvs_files_is_refused_with_the_way_out() {
+    let text = r#"{"version": 1, "commit_hash": "b96fcc53", "results": {"time_x": 1.5}, "params": {"machine": "m"}}"#;
+    let refused = try_read("asv", text).unwrap_err();
+    assert!(refused.message.contains("`asv update`"), "{refused}");
+}

@@ -61,6 +61,7 @@ fn said(name: &str, rest: &str) -> Option<TestResult> {
         }
         _ => rest,
     };
+    let rest = without_times(rest);
     let result = |outcome| TestResult::new(path([name]), outcome);
     if let Some(reason) = rest
         .strip_prefix("[not run]")
@@ -90,6 +91,21 @@ fn said(name: &str, rest: &str) -> Option<TestResult> {
         || rest.starts_with("[dmesg,")
         || rest.starts_with("[failed");
     failed.then(|| result(Outcome::Fail).with_message(rest))
+}
+
+/// A text without the times of day before it, when the test began and ended (`check -T`).
+fn without_times(mut text: &str) -> &str {
+    while let Some((time, rest)) = text.strip_prefix('[').and_then(|it| it.split_once(']')) {
+        let is_time = time.len() == 8
+            && time
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b':');
+        if !is_time {
+            break;
+        }
+        text = rest.trim_start();
+    }
+    text
 }
 
 fn duration(text: &str) -> Option<f64> {
@@ -161,6 +177,8 @@ mod tests {
             (" 3s ...  4s", Outcome::Pass, Some(4.0)),
             (" files ...  15s", Outcome::Pass, Some(15.0)),
             (" ...  15s", Outcome::Pass, Some(15.0)),
+            (" 1s ... [21:30:00][21:30:04] 4s", Outcome::Pass, Some(4.0)),
+            (" [21:30:00] [21:30:04] [not run] x", Outcome::Skip, None),
             (" files ... [not run] no quota", Outcome::Skip, None),
             (" files ... - output mismatch (see x)", Outcome::Fail, None),
         ] {

@@ -529,3 +529,11 @@ fn the_first_version_of_asvs_files_is_refused_with_the_way_out() {
     let refused = try_read("asv", text).unwrap_err();
     assert!(refused.message.contains("`asv update`"), "{refused}");
 }
+
+#[test]
+fn a_package_of_go_that_fails_after_very_many_lines_is_read() {
+    let lines = "BenchmarkOk-8 \t10\t5 ns/op\n".repeat(10_000);
+    let found = read("go", &format!("pkg: a/b\n{lines}FAIL\ta/b\t0.01s\n"));
+    assert!(found[0].starts_with("Ok pkg=a/b procs=8 time ns lower: 5,5"));
+    assert_eq!(found[1..], ["a-b pkg=a/b name=a/b failed: 0.01s"]);
+}

@@ -126,6 +126,23 @@ pub struct SyscallRecord {
 }
 
 impl SyscallRecord {
+    /// A call that was entered at this time and hasn't come back, of which no memory is known yet.
+    pub fn open(abi: Abi, number: u64, arguments: [u64; 6], entered: u64) -> Self {
+        Self {
+            abi,
+            number,
+            arguments,
+            entered,
+            outcome: SyscallOutcome::Open,
+            memory: CapturedMemory::default(),
+            injected: false,
+            rewritten: false,
+            delayed: false,
+            instruction: None,
+            worked: None,
+        }
+    }
+
     /// The number of the error that it came back with; nothing if it succeeded, or hasn't come back.
     pub fn error(&self) -> Option<i64> {
         const LAST: i64 = 4095;

@@ -1,6 +1,6 @@
 //! The call that a thread waits in, as /proc says it: what was called before tracing began is told by no record until it comes back.
 
-use backsight_syscall_decode::{Abi, CapturedMemory, SyscallOutcome, SyscallRecord};
+use backsight_syscall_decode::{Abi, SyscallRecord};
 use std::fs;
 
 use super::clock::now;
@@ -9,19 +9,7 @@ use super::clock::now;
 pub(super) fn call_under_way(tid: i32) -> Option<SyscallRecord> {
     let text = fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?;
     let (abi, number, arguments) = parse_call(&text)?;
-    Some(SyscallRecord {
-        abi,
-        number,
-        arguments,
-        entered: now(),
-        outcome: SyscallOutcome::Open,
-        memory: CapturedMemory::default(),
-        injected: false,
-        rewritten: false,
-        delayed: false,
-        instruction: None,
-        worked: None,
-    })
+    Some(SyscallRecord::open(abi, number, arguments, now()))
 }
 
 /// Reads `230 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffe… 0x7f…`: a call's number and arguments, the stack and the instruction. It is

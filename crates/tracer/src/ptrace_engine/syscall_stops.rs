@@ -106,17 +106,8 @@ impl Engine<'_> {
         let reported = chosen && (!tracee.quiet || is_exec(abi, number));
         let mut open = OngoingCall {
             call: SyscallRecord {
-                abi,
-                number,
-                arguments,
-                entered: now(),
-                outcome: SyscallOutcome::Open,
-                memory: CapturedMemory::default(),
-                injected: false,
-                rewritten: false,
-                delayed: false,
                 instruction: self.options.instructions.then_some(entry.instruction),
-                worked: None,
+                ..SyscallRecord::open(abi, number, arguments, now())
             },
             worked: tracee.worked,
             reported,

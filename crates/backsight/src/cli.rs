@@ -58,10 +58,8 @@ enum Verb {
     Noise(Box<noise::NoiseArgs>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
     Search(Box<search::SearchArgs>),
-    /// Every system call of a command or a process, with strace's options
-    Trace(Box<trace::TraceArgs>),
     #[command(flatten)]
-    OnHost(HostVerb),
+    InTrial(TrialVerb),
     /// The commits between two versions of a target: authors, messages, files
     Log(history_log::LogArgs),
     /// Go on with a study that was stopped or killed
@@ -145,11 +143,22 @@ enum Verb {
     Reference(manual::ReferenceArgs),
 }
 
-impl Verb {
-    /// Whether agents and definitions start it: it has no time for the leftovers of others.
-    fn runs_in_trials(&self) -> bool {
-        matches!(self, Self::OnHost(_) | Self::Trace(_))
-    }
+/// What agents and definitions start: it has no time for the leftovers of others, nor for the description of all verbs.
+#[derive(Debug, Subcommand)]
+enum TrialVerb {
+    /// Every system call of a command or a process, with strace's options
+    Trace(Box<trace::TraceArgs>),
+    #[command(flatten)]
+    OnHost(HostVerb),
+}
+
+/// [`Arguments`] of a verb that trials start: all verbs take longer to describe than a short program takes to trace.
+#[derive(Debug, Parser)]
+struct TrialArguments {
+    #[command(flatten)]
+    shared: CommonOptions,
+    #[command(subcommand)]
+    verb: TrialVerb,
 }
 
 /// The command line, with examples and exit statuses in each command's help.
@@ -177,6 +186,9 @@ fn status_of_refusal(matches: &ArgMatches) -> ExitStatus {
 impl Arguments {
     /// The arguments of this process, and how it ends where they are refused; a wrong one ends it.
     pub fn read() -> (Self, ExitStatus) {
+        if let Ok((arguments, refused)) = Self::read_in_trial() {
+            return (arguments, refused);
+        }
         // Examples and statuses are most of what a start would do, and only who asks for help reads them.
         let matches = Arguments::command().try_get_matches();
         let matches = matches.or_else(|error| match error.kind() {
@@ -190,10 +202,21 @@ impl Arguments {
         read.unwrap_or_else(|error| end_with(&error))
     }
 
+    /// The arguments of a verb that trials start; an error for every other one, and for every help and message, of which all verbs are part.
+    fn read_in_trial() -> clap::error::Result<(Self, ExitStatus)> {
+        let matches = TrialArguments::command().try_get_matches()?;
+        let TrialArguments { shared, verb } = TrialArguments::from_arg_matches(&matches)?;
+        let arguments = Self {
+            shared,
+            verb: Verb::InTrial(verb),
+        };
+        Ok((arguments, status_of_refusal(&matches)))
+    }
+
     /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let shared = self.shared;
-        if self.verb.runs_in_trials() {
+        if matches!(self.verb, Verb::InTrial(_)) {
             log::start_in_trial()?;
         } else {
             log::start(&shared)?;
@@ -211,8 +234,8 @@ impl Arguments {
             Verb::Check(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
-            Verb::Trace(verb) => verb.execute(),
-            Verb::OnHost(verb) => verb.execute(trace::monitor),
+            Verb::InTrial(TrialVerb::Trace(verb)) => verb.execute(),
+            Verb::InTrial(TrialVerb::OnHost(verb)) => verb.execute(trace::monitor),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
@@ -308,6 +331,18 @@ mod tests {
             );
             let first = name.split(' ').next().unwrap();
             assert!(words.iter().any(|word| word == first), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_trials_start_is_read_without_the_other_verbs() {
+        for (name, line) in examples() {
+            let alone = TrialArguments::command().try_get_matches_from(words(line));
+            assert_eq!(
+                alone.is_ok(),
+                ["trace", "barrier"].contains(&name),
+                "{line}"
+            );
         }
     }
 

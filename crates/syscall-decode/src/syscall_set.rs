@@ -3,6 +3,7 @@
 use regex::Regex;
 
 use crate::Abi;
+use crate::table::{SyscallClass, SyscallClasses};
 use crate::value_list::{ValueList, ValueListError};
 
 /// What is wrong with an expression that names calls.
@@ -48,8 +49,8 @@ pub struct NamedSyscall<'a> {
     pub number: u64,
     /// Its name.
     pub name: &'a str,
-    /// The classes that it is of, without the sign: `file`, `%stat` for `%%stat`.
-    pub classes: Vec<&'a str>,
+    /// The classes that it is of.
+    pub classes: SyscallClasses,
 }
 
 const ABIS: [Abi; 3] = [Abi::X86_64, Abi::I386, Abi::Aarch64];
@@ -197,7 +198,7 @@ fn item_of(item: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, Syscall
         _ if found || optional || abis.is_empty() => Ok(calls),
         // Calls of their own on other machines; here `sendto` and `recvfrom` are made.
         Chooser::Name("send" | "recv") => Ok(calls),
-        Chooser::Class(class) => Err(SyscallSetError::UnknownClass(format!("%{class}"))),
+        Chooser::Class(name, _) => Err(SyscallSetError::UnknownClass(format!("%{name}"))),
         Chooser::Name(name) => Err(SyscallSetError::UnknownCall(name.to_owned())),
         Chooser::Regex(_) => Err(SyscallSetError::NoMatch(name.to_owned())),
     }
@@ -233,7 +234,8 @@ fn number_of(digits: &str, abis: &[Abi]) -> Result<SyscallSet, SyscallSetError> 
 }
 
 enum Chooser<'a> {
-    Class(&'a str),
+    /// Its name, and which it is if there is one.
+    Class(&'a str, Option<SyscallClass>),
     Name(&'a str),
     Regex(Regex),
 }
@@ -241,7 +243,7 @@ enum Chooser<'a> {
 impl Chooser<'_> {
     fn picks(&self, call: &NamedSyscall<'_>) -> bool {
         match self {
-            Self::Class(class) => call.classes.contains(class),
+            Self::Class(_, class) => class.is_some_and(|class| call.classes.contains(class)),
             Self::Name("all") => true,
             Self::Name(name) => call.name == *name,
             Self::Regex(regex) => regex.is_match(call.name),
@@ -261,8 +263,7 @@ fn chooser(name: &str) -> Result<Chooser<'_>, SyscallSetError> {
         _ => None,
     });
     Ok(match class {
-        Some("net") => Chooser::Class("network"),
-        Some(class) => Chooser::Class(class),
+        Some(class) => Chooser::Class(class, SyscallClass::from_name(class)),
         None => Chooser::Name(name),
     })
 }
@@ -270,16 +271,17 @@ fn chooser(name: &str) -> Result<Chooser<'_>, SyscallSetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use SyscallClass::{Desc, File, Network, Pure};
     use proptest::prelude::*;
 
     fn known() -> Vec<NamedSyscall<'static>> {
         vec![
-            call(Abi::X86_64, 0, "read", &["desc"]),
-            call(Abi::X86_64, 2, "open", &["file", "desc"]),
-            call(Abi::X86_64, 39, "getpid", &["pure"]),
-            call(Abi::X86_64, 257, "openat", &["file", "desc"]),
-            call(Abi::X86_64, 41, "socket", &["network"]),
-            call(Abi::I386, 5, "open", &["file", "desc"]),
+            call(Abi::X86_64, 0, "read", &[Desc]),
+            call(Abi::X86_64, 2, "open", &[File, Desc]),
+            call(Abi::X86_64, 39, "getpid", &[Pure]),
+            call(Abi::X86_64, 257, "openat", &[File, Desc]),
+            call(Abi::X86_64, 41, "socket", &[Network]),
+            call(Abi::I386, 5, "open", &[File, Desc]),
         ]
     }
 
@@ -287,13 +289,13 @@ mod tests {
         abi: Abi,
         number: u64,
         name: &'static str,
-        classes: &'static [&'static str],
+        classes: &[SyscallClass],
     ) -> NamedSyscall<'static> {
         NamedSyscall {
             abi,
             number,
             name,
-            classes: classes.to_vec(),
+            classes: classes.iter().copied().collect(),
         }
     }
 

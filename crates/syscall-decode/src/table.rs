@@ -12,13 +12,14 @@ pub(crate) mod netlink;
 pub(crate) mod option;
 pub(crate) mod structure;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 pub use backsight_syscall_tables::Argument;
 pub(crate) use backsight_syscall_tables::sets as flags;
 use backsight_syscall_tables::syscalls as numbered;
 
 use crate::Abi;
+use crate::syscall_set::NamedSyscall;
 pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
     BitField, BitFieldStyle, CustomFormat, DataDirection, ExtensibleStructure, FieldCondition,
@@ -131,34 +132,38 @@ fn is_far(kind: ValueKind, inside: bool) -> bool {
     }
 }
 
-struct Table {
-    rows: Vec<SyscallDefinition>,
-    /// The same for 32-bit programs, whose structures lie otherwise in memory.
-    narrow: Vec<SyscallDefinition>,
-}
+const ROWS: usize = numbered::SYSCALLS.len();
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let made = |narrow| {
-        let calls = numbered::SYSCALLS.iter();
-        calls
-            .map(|call| meaning::row(call.name, call.arguments, narrow))
-            .collect()
-    };
-    Table {
-        rows: made(false),
-        narrow: made(true),
-    }
-});
+/// The rows, and the same for 32-bit programs, whose structures lie otherwise in memory. Each is made when it is first asked for: a
+/// short program makes few different calls, and all of them take longer to make than it runs.
+static ROWS_MADE: [[OnceLock<Box<SyscallDefinition>>; ROWS]; 2] =
+    [const { [const { OnceLock::new() }; ROWS] }; 2];
 
 /// The row of a call; nothing if the kernel has none with this number, as far as we know.
 pub fn find_syscall(abi: Abi, number: u64) -> Option<&'static SyscallDefinition> {
-    let index = *numbers(abi).get(usize::try_from(number).ok()?)?;
-    let rows = if abi == Abi::I386 {
-        &TABLE.narrow
-    } else {
-        &TABLE.rows
-    };
-    rows.get(usize::from(index))
+    let index = index_of(abi, number)?;
+    let narrow = abi == Abi::I386;
+    let call = numbered::SYSCALLS.get(index)?;
+    let row = ROWS_MADE.get(usize::from(narrow))?.get(index)?;
+    Some(row.get_or_init(|| Box::new(meaning::row(call.name, call.arguments, narrow))))
+}
+
+fn index_of(abi: Abi, number: u64) -> Option<usize> {
+    let index = numbers(abi).get(usize::try_from(number).ok()?)?;
+    Some(usize::from(*index))
+}
+
+/// The names of the calls of a way of calling, with their numbers and classes, in the order of the numbers.
+pub fn named_syscalls(abi: Abi) -> impl Iterator<Item = NamedSyscall<'static>> {
+    (0..numbers(abi).len() as u64).filter_map(move |number| {
+        let name = numbered::SYSCALLS.get(index_of(abi, number)?)?.name;
+        Some(NamedSyscall {
+            abi,
+            number,
+            name,
+            classes: classes::classes_of_call(name),
+        })
+    })
 }
 
 /// Every call of a way of calling, with its number, in the order of the numbers.
@@ -203,9 +208,9 @@ pub fn processor_exit(reason: u64) -> String {
 
 /// The number of a call by its name.
 pub fn syscall_number(abi: Abi, name: &str) -> Option<u64> {
-    syscalls(abi)
-        .find(|(_, row)| row.name == name)
-        .map(|(number, _)| number)
+    named_syscalls(abi)
+        .find(|call| call.name == name)
+        .map(|call| call.number)
 }
 
 fn numbers(abi: Abi) -> &'static [u16] {

@@ -83,11 +83,12 @@ fn reaches_far(options: &TraceOptions) -> bool {
     };
     let mut count = 0;
     let mut far = false;
-    for (_, row) in table::syscalls(Abi::NATIVE)
-        .filter(|(number, _)| options.calls.contains(Abi::NATIVE, *number))
+    for call in table::named_syscalls(Abi::NATIVE)
+        .filter(|call| options.calls.contains(call.abi, call.number))
     {
         count += 1;
-        far |= row.reaches_far(limits.verbose);
+        far |= table::find_syscall(call.abi, call.number)
+            .is_some_and(|row| row.reaches_far(limits.verbose));
         if count > FEW {
             return false;
         }

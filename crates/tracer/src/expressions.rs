@@ -17,19 +17,7 @@ pub fn known_syscalls() -> Vec<NamedSyscall<'static>> {
     let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
     abis.into_iter()
         .filter(native)
-        .flat_map(|abi| table::syscalls(abi).map(move |(number, row)| (abi, number, row)))
-        .map(|(abi, number, row)| {
-            let classes = table::SyscallClass::ALL.into_iter();
-            NamedSyscall {
-                abi,
-                number,
-                name: row.name,
-                classes: classes
-                    .filter(|class| row.classes.contains(*class))
-                    .map(table::SyscallClass::name)
-                    .collect(),
-            }
-        })
+        .flat_map(table::named_syscalls)
         .collect()
 }
 

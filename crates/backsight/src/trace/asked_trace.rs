@@ -1,7 +1,9 @@
 //! The trace that the options ask for: which calls, of which command, with what of their memory.
 
+use std::cell::LazyCell;
+
 use backsight_syscall_decode::memory::CaptureLimits;
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_tracer::command::{TracedCommand, UserRights};
 use backsight_tracer::expressions::{DisplaySettings, apply_expression, known_syscalls};
 use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
@@ -60,14 +62,17 @@ impl TraceArgs {
             pending: self.follows() <= 1 && !self.format.json && !self.summary.only_counts(),
             ..TraceOptions::default()
         };
-        let known = known_syscalls();
+        // Most traces name no call.
+        let known = LazyCell::new(known_syscalls);
         for expression in self.expressions.all() {
             apply_expression(&mut options, &mut display, &expression, &known)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("-e {expression}"))?;
         }
         // What has no name can't be asked for by one: it is told whatever is asked for, as strace does it.
-        options.calls = options.calls.union(&SyscallSet::nameless(&known));
+        if !options.calls.is_all() {
+            options.calls = options.calls.union(&SyscallSet::nameless(&known));
+        }
         if let Some(limits) = &mut options.limits
             && !self.summary.only_counts()
         {
@@ -103,7 +108,7 @@ impl TraceArgs {
         if self.failed_only {
             options.statuses = StatusSet::only(CallStatus::Failed);
         }
-        let counted = self.summarised_calls(&mut options, &known)?;
+        let counted = self.summarised_calls(&mut options)?;
         Ok((options, display, counted))
     }
 
@@ -111,11 +116,10 @@ impl TraceArgs {
     pub(super) fn summarised_calls(
         &self,
         options: &mut TraceOptions,
-        known: &[NamedSyscall<'_>],
     ) -> miette::Result<SyscallSet> {
         let by = self.summary.grouping();
         let alone = self.summary.only_counts();
-        let (traced, counted) = calls_of_summary(by, &options.calls, known, alone);
+        let (traced, counted) = calls_of_summary(by, &options.calls, alone);
         miette::ensure!(
             matches!(by, SummaryGrouping::Call | SummaryGrouping::ProcessAndCall)
                 || options.statuses == StatusSet::all(),

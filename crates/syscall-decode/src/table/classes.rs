@@ -109,6 +109,13 @@ impl SyscallClasses {
     }
 }
 
+impl FromIterator<SyscallClass> for SyscallClasses {
+    fn from_iter<T: IntoIterator<Item = SyscallClass>>(classes: T) -> Self {
+        let bits = classes.into_iter().map(|class| 1 << class as u16);
+        Self(bits.fold(0, |all, bit: u32| all | bit))
+    }
+}
+
 static BY_NAME: LazyLock<HashMap<&'static str, SyscallClasses>> = LazyLock::new(|| {
     let mut classes: HashMap<_, SyscallClasses> = HashMap::new();
     for (name, calls) in CLASSES {

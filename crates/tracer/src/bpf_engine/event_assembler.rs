@@ -599,9 +599,9 @@ impl EventAssembler {
 
 /// Whether a call is told that puts another program in a process.
 fn executions_are_told(options: &TraceOptions) -> bool {
-    let mut rows = table::syscalls(Abi::NATIVE);
-    rows.any(|(number, row)| {
-        capture_plan::replaces(row.name) && options.calls.contains(Abi::NATIVE, number)
+    let mut calls = table::named_syscalls(Abi::NATIVE);
+    calls.any(|call| {
+        capture_plan::replaces(call.name) && options.calls.contains(call.abi, call.number)
     })
 }
 

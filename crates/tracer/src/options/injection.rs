@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
-use backsight_syscall_decode::table;
+use backsight_syscall_decode::table::{self, SyscallClass};
 use nix::errno::Errno;
 
 use super::signal_set;
@@ -212,7 +212,7 @@ fn harmless(name: &str, known: &[NamedSyscall<'_>]) -> Result<&'static str, Expr
     let unknown = || ExpressionError::UnknownPart(format!("syscall={name}"));
     let call = known
         .iter()
-        .find(|call| call.name == name && call.classes.contains(&"pure"));
+        .find(|call| call.name == name && call.classes.contains(SyscallClass::Pure));
     let call = call.ok_or_else(unknown)?;
     let row = table::find_syscall(call.abi, call.number).ok_or_else(unknown)?;
     Ok(row.name)
@@ -316,7 +316,7 @@ mod tests {
             abi: Abi::X86_64,
             number: 80,
             name: "chdir",
-            classes: vec!["file"],
+            classes: [SyscallClass::File].into_iter().collect(),
         }]
     }
 

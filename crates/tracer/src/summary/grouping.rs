@@ -3,6 +3,7 @@
 use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_syscall_decode::table::SyscallClass;
 
+use crate::expressions::known_syscalls;
 use crate::open_files::OPENING_CALLS;
 use crate::process_tree::PROGRAM_CALLS;
 
@@ -44,7 +45,6 @@ impl SummaryGrouping {
 pub fn calls_of_summary(
     by: SummaryGrouping,
     asked: &SyscallSet,
-    known: &[NamedSyscall<'_>],
     alone: bool,
 ) -> (SyscallSet, SyscallSet) {
     const CLASSES_OF_FILES: [SyscallClass; 3] = [
@@ -54,7 +54,7 @@ pub fn calls_of_summary(
     ];
     let with = |needed: &dyn Fn(&NamedSyscall<'_>) -> bool| {
         let mut set = SyscallSet::none();
-        for call in known.iter().filter(|call| needed(call)) {
+        for call in known_syscalls().iter().filter(|call| needed(call)) {
             set.insert(call.abi, call.number);
         }
         set
@@ -62,10 +62,8 @@ pub fn calls_of_summary(
     match by {
         SummaryGrouping::Path | SummaryGrouping::Descriptor if asked.is_all() && alone => {
             let of_files = with(&|call| {
-                let classes = CLASSES_OF_FILES.iter().map(|class| class.name());
-                classes
-                    .into_iter()
-                    .any(|class| call.classes.contains(&class))
+                let mut classes = CLASSES_OF_FILES.into_iter();
+                classes.any(|class| call.classes.contains(class))
             });
             (of_files.clone(), of_files)
         }
@@ -84,22 +82,19 @@ pub fn calls_of_summary(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expressions::known_syscalls;
 
     #[test]
     fn what_says_which_file_is_open_is_traced_and_not_counted() {
         let known = known_syscalls();
         let asked = SyscallSet::parse("read", &known).unwrap();
         let open = SyscallSet::parse("openat", &known).unwrap();
-        let (traced, counted) = calls_of_summary(SummaryGrouping::Path, &asked, &known, true);
+        let (traced, counted) = calls_of_summary(SummaryGrouping::Path, &asked, true);
         assert_eq!(counted, asked);
         assert_eq!(traced.union(&open), traced);
         // Where all are asked for, those of no file aren't traced, unless they are shown.
-        let (traced, counted) =
-            calls_of_summary(SummaryGrouping::Path, &SyscallSet::all(), &known, true);
+        let (traced, counted) = calls_of_summary(SummaryGrouping::Path, &SyscallSet::all(), true);
         assert!(traced == counted && !traced.is_all() && traced.union(&asked) == traced);
-        let (traced, _) =
-            calls_of_summary(SummaryGrouping::Path, &SyscallSet::all(), &known, false);
+        let (traced, _) = calls_of_summary(SummaryGrouping::Path, &SyscallSet::all(), false);
         assert!(traced.is_all());
         // Every call that is needed is one.
         for name in OPENING_CALLS.into_iter().chain(PROGRAM_CALLS) {

@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use backsight_syscall_decode::table::find_syscall;
+use backsight_syscall_decode::table::{SyscallClass, find_syscall};
 
 use crate::{
     in_time::{LONG, in_time},
@@ -705,7 +705,7 @@ fn another_call_is_made_instead_and_memory_is_written() {
         abi: NATIVE,
         number: backsight_syscall_decode::table::syscall_number(NATIVE, getpid).unwrap(),
         name: getpid,
-        classes: vec!["pure"],
+        classes: [SyscallClass::Pure].into_iter().collect(),
     }];
     let parse = |text: &str| Injection::parse(text, &known);
     assert!(parse(&format!("{getuid}:syscall=getpid")).is_err());

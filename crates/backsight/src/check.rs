@@ -202,6 +202,12 @@ impl CheckArgs {
                 cell: None,
             })?;
             let options = session.options()?;
+            // What isn't merged is beside the line, even where it is what the source has checked out.
+            if change.head.is_plain() {
+                let beside = std::slice::from_ref(&change.head.id);
+                let placed = store.place_versions(&opened.target.name, beside, &[]);
+                placed.await.into_diagnostic()?;
+            }
             let versions = vec![change.base, change.head];
             let site = BuildContext::open(opened, versions, change.diffs, &options.reach).await?;
             let study = HistoryStudy::new(resolved);

@@ -6,6 +6,7 @@ use backsight_study::{
     BuildContext, HistoryStudy, RepeatMode, Repeats, RequestedRepeats, ResolvedPlan, StepChoices,
     verbs::{Verb as _, step::StepVerb},
 };
+use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
 use crate::{
@@ -153,6 +154,11 @@ impl StepArgs {
             };
             let plan = plan.with_verb(choices)?;
             let store = files::open_store(shared).await?;
+            // A change that was checked is on the line once it is merged; what is asked for beside the line is a line of its own.
+            let ids = versions.iter().map(|version| version.id.clone()).collect();
+            let (on_line, _) = opened.divided_by_line(ids).await?;
+            let placed = store.place_versions(&opened.target.name, &[], &on_line);
+            placed.await.into_diagnostic()?;
             let options = self.session.options()?;
             let site = BuildContext::open(opened, versions, Vec::new(), &options.reach).await?;
             let study = HistoryStudy::<StepVerb>::new(plan);

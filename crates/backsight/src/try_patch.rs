@@ -99,6 +99,7 @@ impl TryArgs {
             let layouts = opened.sampled_layouts(self.relink)?;
             let (versions, diffs) = self.sides(&opened, patches).await?;
             let store = files::open_store(shared).await?;
+            opened.place_versions(&store, &versions).await?;
             let plan = plan.with_verb(TryChoices {
                 history: HistoryChoices {
                     folder: opened.folder.clone(),

@@ -102,6 +102,15 @@ pub trait History: Send + Sync {
     /// There is no such point.
     fn reached(&self, point: &str, versions: &[Version]) -> Result<Vec<bool>, HistoryError>;
 
+    /// For each of these versions, by its identity, whether it is on the line that leads to the newest one. Where a history has no
+    /// branches, all are.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    fn on_line(&self, ids: &[String]) -> Result<Vec<bool>, HistoryError> {
+        Ok(vec![true; ids.len()])
+    }
+
     /// What lies between two versions: after `from`, up to and including `to`, oldest first. Nothing is known of
     /// what is between packages unless they bring a change log.
     ///

@@ -318,17 +318,30 @@ impl StudyHistory {
     /// The same without amended versions and what was measured of them.
     #[must_use]
     pub fn plain(mut self) -> Self {
-        if self.versions.iter().all(Version::is_plain) {
-            return self;
+        self.keep_versions(Version::is_plain);
+        self
+    }
+
+    /// The same without these versions, by their identities, and what was measured of them.
+    #[must_use]
+    pub fn without(mut self, versions: &HashSet<String>) -> Self {
+        self.keep_versions(|version| !versions.contains(&version.id));
+        self
+    }
+
+    fn keep_versions(&mut self, keeps: impl Fn(&Version) -> bool) {
+        if self.versions.iter().all(&keeps) {
+            return;
         }
         let mut places = Vec::with_capacity(self.versions.len());
         let mut kept = 0;
         for version in &self.versions {
-            places.push(version.is_plain().then_some(kept));
-            kept += usize::from(version.is_plain());
+            let is_kept = keeps(version);
+            places.push(is_kept.then_some(kept));
+            kept += usize::from(is_kept);
         }
         let place = |version: usize| places.get(version).copied().flatten();
-        self.versions.retain(Version::is_plain);
+        self.versions.retain(keeps);
         self.builds.retain_mut(|build| {
             let place = place(build.version);
             build.version = place.unwrap_or_default();
@@ -338,6 +351,5 @@ impl StudyHistory {
         self.boots.retain(|boot| builds.contains(&boot.build));
         let boots: HashSet<u32> = self.boots.iter().map(|boot| boot.number).collect();
         self.trials.retain(|trial| boots.contains(&trial.boot));
-        self
     }
 }

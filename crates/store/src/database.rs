@@ -159,6 +159,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "indices",
         include_str!("../migrations/0034_indices.sql"),
     ),
+    (
+        35,
+        "side versions",
+        include_str!("../migrations/0035_side_versions.sql"),
+    ),
 ];
 
 /// So many rows are waited for one by one.

@@ -75,6 +75,7 @@ mod runner;
 mod self_test;
 mod settings;
 mod settings_file;
+mod side_version;
 mod slurm_job;
 mod spool;
 mod stamp;

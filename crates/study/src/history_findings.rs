@@ -38,6 +38,9 @@ impl HistoryOutline {
     /// Reads it.
     pub(crate) async fn read(store: &Store, target: &TargetName) -> miette::Result<Self> {
         let outlines = store.target_outline(target).await.into_diagnostic()?;
+        let beside = store.side_versions(target).await.into_diagnostic()?;
+        let outlines = outlines.into_iter().map(|outline| outline.without(&beside));
+        let outlines: Vec<StudyHistory> = outlines.collect();
         let rows = store.studies_of_target(target).await.into_diagnostic()?;
         let mut references = Vec::new();
         let mut of_references = Vec::new();

@@ -64,7 +64,7 @@ impl KnownHistory {
             false => Self::found_before(store, target, MIN_SAMPLES).await?,
         };
         if !known.has_samples {
-            known.studies = store.target_history(target).await.into_diagnostic()?;
+            known.studies = studies_on_line(store, target).await?;
             known.history.add_samples(&known.studies);
             known.has_samples = true;
         }
@@ -138,7 +138,7 @@ impl KnownHistory {
         target: &TargetName,
         corrected: bool,
     ) -> miette::Result<Self> {
-        let mut studies = store.target_history(target).await.into_diagnostic()?;
+        let mut studies = studies_on_line(store, target).await?;
         let drift = reference_drift(store, target).await?;
         if corrected {
             studies = drift.removed_from(studies);
@@ -182,6 +182,14 @@ impl KnownHistory {
             records: &self.records,
         }
     }
+}
+
+/// What the studies of a target measured of the versions on its line: those beside it aren't before or after one another.
+async fn studies_on_line(store: &Store, target: &TargetName) -> miette::Result<Vec<StudyHistory>> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let beside = store.side_versions(target).await.into_diagnostic()?;
+    let on_line = studies.into_iter().map(|study| study.without(&beside));
+    Ok(on_line.collect())
 }
 
 /// The versions that studies of a target know, to find one of them; nothing is known of what was measured.

@@ -123,6 +123,39 @@ impl OpenTarget {
         Ok((all, positions))
     }
 
+    /// Says in the store which of these versions are on the target's line, and of those that aren't, that they are beside it: no change
+    /// is looked for between these and others.
+    ///
+    /// # Errors
+    /// The history can't be read; the store's own.
+    pub async fn place_versions(&self, store: &Store, versions: &[Version]) -> miette::Result<()> {
+        let plain = versions.iter().filter(|version| version.is_plain());
+        let ids: Vec<String> = plain.map(|version| version.id.clone()).collect();
+        let (on_line, beside) = self.divided_by_line(ids).await?;
+        let placed = store
+            .place_versions(&self.target.name, &beside, &on_line)
+            .await;
+        placed.into_diagnostic()
+    }
+
+    /// Those of these versions, by their identities, that are on the target's line, and those beside it.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    pub async fn divided_by_line(
+        &self,
+        ids: Vec<String>,
+    ) -> miette::Result<(Vec<String>, Vec<String>)> {
+        let asked = ids.clone();
+        let on_line = self.query(move |history| history.on_line(&asked)).await?;
+        let (on_line, beside): (Vec<_>, Vec<_>) = ids
+            .into_iter()
+            .zip(on_line)
+            .partition(|(_, on_line)| *on_line);
+        let ids = |placed: Vec<(String, bool)>| placed.into_iter().map(|(id, _)| id).collect();
+        Ok((ids(on_line), ids(beside)))
+    }
+
     /// The versions from one to another, of which a bisection names those that changed something: two at least.
     ///
     /// # Errors

@@ -114,14 +114,18 @@ impl JobMemory {
             .enumerate()
             .map(|(place, version)| (version.id.as_str(), place))
             .collect();
-        let lost = measured
-            .iter()
-            .filter(|id| !places.contains_key(id.as_str()));
-        // What lies before `since` isn't lost.
-        let lost = match scope.since {
-            Some(_) => 0,
-            None => lost.count(),
+        let known = histories.iter().flat_map(|history| &history.versions);
+        let known: BTreeSet<&str> = known.map(|version| version.id.as_str()).collect();
+        let elsewhere = known.into_iter().filter(|id| !places.contains_key(id));
+        let elsewhere: Vec<String> = elsewhere.map(str::to_owned).collect();
+        let beside = match elsewhere.is_empty() {
+            true => elsewhere,
+            // What lies before the first version that is followed is on the line.
+            false => scope.target.divided_by_line(elsewhere).await?.1,
         };
+        let on_line: Vec<String> = versions.iter().map(|version| version.id.clone()).collect();
+        let placed = store.place_versions(name, &beside, &on_line).await;
+        placed.into_diagnostic()?;
         let own: HashMap<&str, WatchStudyPurpose> = studies
             .iter()
             .map(|(it, _)| (it.study.as_str(), it.purpose))
@@ -215,7 +219,7 @@ impl JobMemory {
             verifications,
             studies,
             findings,
-            lost,
+            lost: measured.iter().filter(|id| beside.contains(id)).count(),
         })
     }
 

@@ -633,6 +633,18 @@ impl History for Git {
             .collect())
     }
 
+    fn on_line(&self, ids: &[String]) -> Result<Vec<bool>, HistoryError> {
+        let mut view = self.view()?;
+        let ids = ids.iter().map(|id| ObjectId::from_hex(id.as_bytes()));
+        let asked: Vec<Option<ObjectId>> = ids.map(Result::ok).collect();
+        let line = view.line()?;
+        let line = line.into_iter().map(|place| view.graph.node(place).id);
+        let wanted: HashSet<ObjectId> = asked.iter().copied().flatten().collect();
+        let found: HashSet<ObjectId> = line.filter(|id| wanted.contains(id)).collect();
+        let is_on_line = |id: Option<ObjectId>| id.is_some_and(|id| found.contains(&id));
+        Ok(asked.into_iter().map(is_on_line).collect())
+    }
+
     fn between(&self, from: &Version, to: &Version) -> Result<Vec<Change>, HistoryError> {
         let mut view = self.view_of_objects();
         let (from, to) = (view.place_of(from)?, view.place_of(to)?);

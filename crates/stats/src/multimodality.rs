@@ -5,7 +5,7 @@ use serde::Serialize;
 use statrs::function::gamma::ln_gamma;
 
 use crate::distributions::normal_quantile;
-use crate::{Confidence, Interval, Samples};
+use crate::{Confidence, Interval, Samples, unrounded};
 
 /// Fewer values than this show no modes.
 const MIN_VALUES: usize = 8;
@@ -45,14 +45,18 @@ pub fn two_modes(samples: &Samples) -> Option<TwoModes> {
     if samples.n() < MIN_VALUES || samples.all_equal() {
         return None;
     }
-    let split = widest_split(samples)?;
+    // The quantiles are those of values without ties.
+    let spread = Samples::new(unrounded(samples.ascending())).ok()?;
+    let split = widest_split(&spread)?;
+    let at_gap = |values: &[f64]| values.partition_point(|&x| x <= split.gap);
     let all = samples.ascending();
-    let (low, high) = all.split_at(all.partition_point(|&x| x <= split.gap));
+    let (low, high) = all.split_at(at_gap(all));
     if low.is_empty() || high.is_empty() {
         return None;
     }
     let p = chance_of(split.excess, samples.n().min(MAX_VALUES));
-    if p >= MAX_P && !far_apart(low, high) {
+    let (spread_low, spread_high) = spread.ascending().split_at(at_gap(spread.ascending()));
+    if p >= MAX_P && !far_apart(spread_low, spread_high) {
         return None;
     }
     Some(TwoModes {
@@ -279,6 +283,34 @@ mod tests {
             (found.high_share - 0.75).abs() < 1e-12 && (1.9..4.1).contains(&found.gap),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn rounded_values_of_one_mode_are_seldom_taken_for_two() {
+        let mut random = Random::seeded(4);
+        for (level, spread, n) in [(1003.5, 4.0, 120), (20.0, 1.0, 30), (1000.2, 0.4, 60)] {
+            let wrong = (0..300).filter(|case| {
+                let mut draw = || match case % 2 {
+                    0 => level + spread * (2.0 * random.uniform() - 1.0),
+                    _ => level + spread / 2.0 * random.normal(),
+                };
+                let values: Vec<f64> = (0..n).map(|_| draw().round()).collect();
+                two_modes(&samples(values)).is_some()
+            });
+            let wrong = wrong.count();
+            assert!(wrong <= 9, "{level} {spread} {n}: {wrong} of 300");
+        }
+    }
+
+    #[test]
+    fn rounded_values_of_two_modes_are_named() {
+        let values = [
+            100.0, 101.0, 100.0, 100.0, 101.0, 130.0, 131.0, 130.0, 130.0,
+        ];
+        assert!(two_modes(&samples(values.to_vec())).is_some());
+        // As few states as there can be.
+        let values = [5.0, 9.0].repeat(8);
+        assert!(two_modes(&samples(values)).is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! versions may differ: the level of the higher state, since a mean moves with the states' shares.
 
 use backsight_model::{HostRecord, HostRecordMap, StudyHistory};
-use backsight_stats::{FactValues, Samples, strongest_association, two_modes};
+use backsight_stats::{FactValues, Samples, strongest_association, two_modes, unrounded};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -202,6 +202,16 @@ fn relative_values(series: &VersionSeries, holder: StateHolder) -> Vec<HeldValue
             false => changes.partition_point(|at| *at <= version),
         };
         stretches.entry(stretch).or_default().extend(values);
+    }
+    // All versions have one scale, their levels have none.
+    let raw: Vec<f64> = stretches
+        .values()
+        .flatten()
+        .map(|(value, _)| *value)
+        .collect();
+    let held = stretches.values_mut().flatten();
+    for ((value, _), spread) in held.zip(unrounded(&raw)) {
+        *value = spread;
     }
     let mut all = Vec::new();
     for values in stretches.into_values() {

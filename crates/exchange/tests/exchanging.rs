@@ -98,6 +98,34 @@ fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
     // Both the samples and what says what they are of were kept.
     let of_first = &imported.trials[0].files;
     assert!(imported.files[of_first[1]].path.ends_with("benchmark.json"));
+    // The first releases had a list in place of an object.
+    let old = import_fixture("criterion", &["criterion-0.2"], &ImportChoices::default());
+    let ratio = 3_625_237.0 / 1_201_096.0;
+    let beginning = format!("sum value=10 time ns lower: {ratio},");
+    assert!(lines(&old)[0].starts_with(&beginning), "{:?}", lines(&old));
+    let messages = lines(&import_fixture(
+        "criterion",
+        &["criterion-messages.json"],
+        &ImportChoices::default(),
+    ));
+    let named: Vec<&str> = messages
+        .iter()
+        .map(|line| line.split(" time ").next().unwrap())
+        .collect();
+    assert_eq!(
+        named,
+        [
+            "plain",
+            "grp-with-slash function=sum value=10 name=grp/with slash",
+            "grp-with-slash value=10 name=grp/with slash",
+            "grp-with-slash function=sum value=200 name=grp/with slash",
+            "grp-with-slash value=200 name=grp/with slash",
+            "flat function=a",
+        ]
+    );
+    let ratio = 4_225_449.0 / 4_463_224.0;
+    let beginning = format!("plain time ns lower: {ratio},");
+    assert!(messages[0].starts_with(&beginning), "{}", messages[0]);
     // One benchmark's file is as good as the folder.
     let one = import_fixture(
         "criterion",
@@ -152,6 +180,21 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
         "{:?}",
         with_params.cells
     );
+    // Before 1.6 there was no median, and before 1.8 the parameter had no name.
+    let old = lines(&import_fixture(
+        "hyperfine",
+        &["hyperfine-1.5.csv"],
+        &ImportChoices::default(),
+    ));
+    assert_eq!(
+        old[0],
+        "sleep-0.01 name=sleep 0.01 time s lower: 0.01124503997"
+    );
+    for fixture in ["hyperfine-1.7.csv", "hyperfine-1.7.json"] {
+        let imported = import_fixture("hyperfine", &[fixture], &ImportChoices::default());
+        let cell = &imported.cells[0];
+        assert_eq!(cell.params["parameter"], Value::Integer(1), "{fixture}");
+    }
     let (_folder, path) = file(
         "broken.csv",
         "command,mean,stddev,median,user,system,min,max\ntrue,1,0,1,0,0,1,1\nfalse,fast,0,1,0,0,1,1\n",
@@ -624,6 +667,22 @@ fn conductor_has_its_phases_and_the_numbers_that_steps_printed() {
             "dut failed: a step ended with code 1: connection refused"
         ]
     );
+    // Workers that ran at the same time: their results are asked for one after the other.
+    let parallel = import_fixture(
+        "conductor",
+        &["conductor-parallel.json"],
+        &better(&["result-1=higher"]),
+    );
+    let first = |worker: &str| {
+        let begins = format!("{worker} run-time s lower: ");
+        let said = lines(&parallel).into_iter().find_map(|line| {
+            let values = line.strip_prefix(&begins)?;
+            values.split(' ').next()?.parse::<f64>().ok()
+        });
+        said.unwrap()
+    };
+    assert!((1.0..1.01).contains(&first("worker_0")));
+    assert!((1.0..1.01).contains(&first("worker_1")));
 }
 
 #[test]
@@ -711,14 +770,16 @@ fn k6_has_three_ways_to_say_the_same() {
     let custom = better(&[
         "waiting_time-mean=lower",
         "waiting_time-median=lower",
+        "waiting_time-p90=lower",
         "waiting_time-p95=lower",
     ]);
     let summary = lines(&import_fixture("k6", &["k6-summary.json"], &custom));
     assert_eq!(
-        summary[..7],
+        summary[..8],
         [
             "k6 http_req_duration-mean ms lower: 144.56",
             "k6 http_req_duration-median ms lower: 110.47",
+            "k6 http_req_duration-p90 ms lower: 203.54",
             "k6 http_req_duration-p95 ms lower: 215.95",
             "k6 http_reqs-rate /s higher: 4.36938",
             "k6 http_req_failed ratio lower: 0",
@@ -745,6 +806,35 @@ fn k6_has_three_ways_to_say_the_same() {
     assert!(
         handled.contains(&"k6 http_req_failed ratio lower: 0.25".to_owned()),
         "{handled:#?}"
+    );
+    // What `summaryTrendStats` asks for, and metrics of a part.
+    let (_folder, path) = file(
+        "asked.json",
+        r#"{"metrics": {"http_req_duration{scenario:login}": {"avg": 94.5, "p(99.9)": 400, "max": 1571}, "http_reqs{scenario:login}": {"rate": 147.9, "count": 2223}, "ws_ping": {"avg": 2.5, "med": 2}}}"#,
+    );
+    let asked = import(&importer("k6"), &[path], &ImportChoices::default()).unwrap();
+    assert_eq!(
+        lines(&asked),
+        [
+            "k6 scenario=login http_req_duration-mean ms lower: 94.5",
+            "k6 scenario=login http_req_duration-p99.9 ms lower: 400",
+            "k6 scenario=login http_reqs-rate /s higher: 147.9",
+            "k6 ws_ping-mean ms lower: 2.5",
+            "k6 ws_ping-median ms lower: 2",
+        ]
+    );
+    let machine = lines(&import_fixture(
+        "k6",
+        &["k6-machine-summary.json"],
+        &ImportChoices::default(),
+    ));
+    assert_eq!(
+        machine[..3],
+        [
+            "k6 http_reqs-rate /s higher: 24.79",
+            "k6 http_req_duration-mean ms lower: 245.67",
+            "k6 http_req_duration-median ms lower: 234.56",
+        ]
     );
     let points = lines(&import_fixture(
         "k6",
@@ -984,6 +1074,18 @@ fn a_broken_table_is_refused_with_its_place() {
             .to_string()
             .contains("has no column `elapsed`: it has `benchmark`"),
         "{missing}"
+    );
+    // Of pyarrow: a column of times of day is no column of durations. Of DuckDB: compressed with gzip.
+    let nothing = ImportChoices::default();
+    let times = refused("parquet", &fixture("time-of-day.parquet"), &nothing);
+    assert!(times.to_string().contains("00:00:01"), "{times}");
+    assert_eq!(
+        lines(&import_fixture("parquet", &["gzip.parquet"], &nothing)),
+        [
+            "q0 value s lower: 0",
+            "q1 value s lower: 1",
+            "q2 value s lower: 2"
+        ]
     );
 }
 

@@ -28,7 +28,7 @@ pub(super) enum PageError {
     Decompress(String),
     /// A compression that isn't read.
     #[error(
-        "it is compressed with {0}: write the file uncompressed, or compressed with snappy or zstd"
+        "it is compressed with {0}: write the file uncompressed, or compressed with snappy, gzip or zstd"
     )]
     Compression(String),
     /// An encoding that isn't read, or not for this type.

@@ -1,8 +1,9 @@
 //! The pages of a column within a row group: read from the file, checked and decompressed.
 
 use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
 use parquet::{basic::Compression, file::metadata::ColumnChunkMetaData};
-use std::{fs::File, io::Read as _, os::unix::fs::FileExt as _, sync::Arc};
+use std::{fs::File, io::Read, os::unix::fs::FileExt as _, sync::Arc};
 
 use super::{
     error::PageError,
@@ -214,10 +215,22 @@ impl Pages {
         let failed = |error: &dyn std::fmt::Display| PageError::Decompress(error.to_string());
         let wrong =
             || PageError::Decompress(format!("it isn't {length} bytes, as its header says"));
+        let read_all = |decoder: &mut dyn Read| {
+            let mut decompressed = Vec::new();
+            let read = decoder
+                .take(length as u64 + 1)
+                .read_to_end(&mut decompressed);
+            if read.map_err(|error| failed(&error))? != length {
+                return Err(wrong());
+            }
+            Ok(decompressed.into())
+        };
         match self.compression {
             Compression::UNCOMPRESSED => Ok(bytes),
             // A page without values has nothing to decompress.
-            Compression::SNAPPY | Compression::ZSTD(_) if length == 0 => Ok(Bytes::new()),
+            Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) if length == 0 => {
+                Ok(Bytes::new())
+            }
             Compression::SNAPPY => {
                 let says = snap::raw::decompress_len(&bytes).map_err(|error| failed(&error))?;
                 if says != length || length / MOST_SNAPPY > bytes.len() {
@@ -232,16 +245,9 @@ impl Pages {
             }
             Compression::ZSTD(_) => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]);
-                let mut decoder = decoder
-                    .map_err(|error| failed(&error))?
-                    .take(length as u64 + 1);
-                let mut decompressed = Vec::new();
-                let read = decoder.read_to_end(&mut decompressed);
-                if read.map_err(|error| failed(&error))? != length {
-                    return Err(wrong());
-                }
-                Ok(decompressed.into())
+                read_all(&mut decoder.map_err(|error| failed(&error))?)
             }
+            Compression::GZIP(_) => read_all(&mut MultiGzDecoder::new(&bytes[..])),
             other => Err(PageError::Compression(other.to_string())),
         }
     }

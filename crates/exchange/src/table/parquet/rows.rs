@@ -116,6 +116,8 @@ enum ReadOptions {
     Over(f64),
     /// An instant, in units of so many nanoseconds since 1970.
     Instant(i64),
+    /// A time of day, in units of so many nanoseconds.
+    TimeOfDay(i64),
     /// A date, in days since 1970.
     Date,
 }
@@ -340,20 +342,24 @@ fn holds(leaf: &ColumnDescriptor) -> ColumnContent {
 }
 
 fn reading(leaf: &ColumnDescriptor) -> ReadOptions {
+    let nanoseconds = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => 1_000_000,
+        TimeUnit::MICROS => 1_000,
+        TimeUnit::NANOS => 1,
+    };
     match leaf.logical_type_ref() {
         Some(LogicalType::Timestamp(timestamp)) => {
-            return ReadOptions::Instant(match timestamp.unit {
-                TimeUnit::MILLIS => 1_000_000,
-                TimeUnit::MICROS => 1_000,
-                TimeUnit::NANOS => 1,
-            });
+            return ReadOptions::Instant(nanoseconds(&timestamp.unit));
         }
+        Some(LogicalType::Time(time)) => return ReadOptions::TimeOfDay(nanoseconds(&time.unit)),
         Some(LogicalType::Date) => return ReadOptions::Date,
         _ => {}
     }
     match leaf.converted_type() {
         ConvertedType::TIMESTAMP_MILLIS => ReadOptions::Instant(1_000_000),
         ConvertedType::TIMESTAMP_MICROS => ReadOptions::Instant(1_000),
+        ConvertedType::TIME_MILLIS => ReadOptions::TimeOfDay(1_000_000),
+        ConvertedType::TIME_MICROS => ReadOptions::TimeOfDay(1_000),
         ConvertedType::DATE => ReadOptions::Date,
         ConvertedType::UINT_8
         | ConvertedType::UINT_16
@@ -416,7 +422,7 @@ impl Column {
             ReadOptions::Unsigned if number < 0 => TableCell::Number(number.cast_unsigned() as f64),
             ReadOptions::Unsigned => TableCell::Integer(number),
             ReadOptions::Over(divisor) => TableCell::Number(number as f64 / divisor),
-            ReadOptions::Instant(_) | ReadOptions::Date => {
+            ReadOptions::Instant(_) | ReadOptions::TimeOfDay(_) | ReadOptions::Date => {
                 let moment = moment(number, self.reading);
                 self.text = moment.unwrap_or_else(|| number.to_string());
                 TableCell::Text
@@ -425,15 +431,18 @@ impl Column {
     }
 }
 
-/// An instant or a date as ISO 8601 has it, which sorts as text; none if it is beyond the calendar.
+/// An instant, a time of day or a date as ISO 8601 has it, which sorts as text; none if it is beyond the calendar.
 fn moment(value: i64, reading: ReadOptions) -> Option<String> {
     let nanoseconds = match reading {
-        ReadOptions::Instant(unit) => i128::from(value) * i128::from(unit),
+        ReadOptions::Instant(unit) | ReadOptions::TimeOfDay(unit) => {
+            i128::from(value) * i128::from(unit)
+        }
         _ => i128::from(value) * 86_400_000_000_000,
     };
     let instant = jiff::Timestamp::from_nanosecond(nanoseconds).ok()?;
     Some(match reading {
         ReadOptions::Date => instant.strftime("%Y-%m-%d").to_string(),
+        ReadOptions::TimeOfDay(_) => instant.strftime("%H:%M:%S%.f").to_string(),
         _ => instant.to_string(),
     })
 }

@@ -141,6 +141,38 @@ fn a_check_whose_budget_is_spent_goes_on_with_another_one() {
 }
 
 #[test]
+fn changes_beside_one_another_are_no_history_until_they_are_merged() {
+    let place = place();
+    check(&place, "slow", &["--base", "main"]).assert_code(1);
+    check(&place, "same", &["--base", "main"]).assert_code(0);
+    let repo = place.path("repo");
+    let says = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.current_dir(&repo);
+        let ended = Running::start(command).ends();
+        ended.assert_code(0);
+        ended.stdout()
+    };
+    // By time, `same` comes after `slow` and is faster.
+    let alerts = says(&["alerts"]);
+    assert!(alerts.contains("no alerts"), "{alerts}");
+    let history = says(&["history", "--target", "app"]);
+    assert!(
+        !history.contains("v2") && !history.contains("v3"),
+        "{history}"
+    );
+
+    git(&place, &["checkout", "--quiet", "-B", "main", "slow"], 9);
+    let target = ".backsight/target.toml";
+    let stretch = ["--from", "v1", "--to", "v2", "--rounds", "9"];
+    let step = ["step", ".backsight/plan.toml", "--target", target];
+    says(&[&step[..], &stretch].concat());
+    let alerts = says(&["alerts"]);
+    assert!(alerts.contains("got worse at v2"), "{alerts}");
+    place.assert_nothing_left();
+}
+
+#[test]
 fn what_is_not_committed_is_measured_and_said() {
     let place = place();
     level(&place, 600, 5);

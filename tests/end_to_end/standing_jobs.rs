@@ -241,6 +241,18 @@ fn a_history_that_is_away_is_said_and_one_that_was_rewritten_too() {
         rewritten.stderr
     );
     assert_eq!(measured(&place), 3);
+    // What is gone from the branch is no point of its history.
+    let history = place.prints_of(&["history", "--target", "app", "--json"]);
+    let history: serde_json::Value = serde_json::from_str(&history).unwrap();
+    let versions = history["versions"].as_array().unwrap();
+    let names: Vec<&str> = versions
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"v3") && !names.contains(&"v6") && names.len() == 2,
+        "{names:?}"
+    );
 }
 
 #[test]

@@ -332,6 +332,7 @@ on_both_engines! {
     a_value_that_nobody_could_have_stored_is_an_error,
     what_is_accepted_is_kept_replaced_and_withdrawn,
     what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said,
+    where_a_version_is_was_said_last,
     tokens_and_what_was_asked_with_them_are_kept,
     what_a_standing_job_began_and_found_is_its_own,
     self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed,
@@ -1236,6 +1237,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE triage",
         "DROP TABLE store_setting",
         "DROP TABLE history_finding",
+        "DROP TABLE side_version",
         "DROP INDEX cell_by_question",
         "DROP INDEX trial_by_failure",
         "DROP TABLE access_token",
@@ -2247,6 +2249,35 @@ async fn what_is_said_of_alerts_is_kept_in_the_order_in_which_it_was_said(engine
     assert_eq!(store.triage(&target).await.unwrap(), all);
     let other = "other".parse().unwrap();
     assert_eq!(store.triage(&other).await.unwrap(), []);
+}
+
+async fn where_a_version_is_was_said_last(engine: Engine) {
+    let dir = Place::new(engine);
+    let store = Store::open(dir.location()).await.unwrap();
+    let target: backsight_model::TargetName = "app".parse().unwrap();
+    let ids = |ids: &[&str]| -> Vec<String> { ids.iter().map(|&id| id.into()).collect() };
+    let beside = async || {
+        let beside = store.side_versions(&target).await.unwrap();
+        let mut beside: Vec<String> = beside.into_iter().collect();
+        beside.sort();
+        beside
+    };
+    for (off, on, left) in [
+        (&["b", "c"][..], &[][..], &["b", "c"][..]),
+        (&["c", "d", "d"], &["b", "a"], &["c", "d"]),
+        (&[], &[], &["c", "d"]),
+        (&[], &["c", "d"], &[]),
+    ] {
+        let placed = store.place_versions(&target, &ids(off), &ids(on)).await;
+        placed.unwrap();
+        assert_eq!(beside().await, ids(left));
+    }
+    let other = "other".parse().unwrap();
+    store
+        .place_versions(&target, &ids(&["a"]), &[])
+        .await
+        .unwrap();
+    assert!(store.side_versions(&other).await.unwrap().is_empty());
 }
 
 async fn self_tests_are_kept_by_machine_and_damaged_ones_are_found_and_removed(engine: Engine) {

@@ -2,9 +2,10 @@
 
 use backsight_model::{
     Benchmark, Ending, HostName, MetricSamples, Outcome, Parser, Phase, ResultFormat, StepOutput,
-    StepRecord, SuiteResults, SuiteRun, TestResult, console_words, counted,
+    StepRecord, SuiteResults, SuiteRun, TestResult, console_words,
 };
 use backsight_test_results::{Event, Exit, Problem, ProblemKind, ReadOptions, ResultReader};
+use std::collections::HashMap;
 
 /// Sentences about an output that are kept; of more, only their number is.
 const MOST_PROBLEMS: usize = 20;
@@ -247,8 +248,8 @@ pub struct SuiteRunReader {
     run: SuiteRun,
     /// Problems beyond the first [`MOST_PROBLEMS`].
     left_out: usize,
-    /// Second results of a test in one document.
-    repeated: usize,
+    /// Where the second result of a test stands, of those that one document has, by the test's name. As many as can be said.
+    second_results: HashMap<String, String>,
 }
 
 impl Default for SuiteRunReader {
@@ -260,7 +261,7 @@ impl Default for SuiteRunReader {
         Self {
             run,
             left_out: 0,
-            repeated: 0,
+            second_results: HashMap::new(),
         }
     }
 }
@@ -283,18 +284,23 @@ impl SuiteRunReader {
         }
     }
 
-    /// The run, with the results in the order of their names. Of several of one test the last counts.
+    /// The run, with the results in the order of their names. Of several of one test the worst counts: a repetition that was meant
+    /// to mend a failure is one result, whose reruns say so, in the formats that have such.
     pub fn finish(mut self) -> SuiteRun {
-        let (results, left_out) = std::mem::take(&mut self.run.results).sorted();
-        self.run.results = results;
-        // Those of one document were said with their lines.
-        let of_several = left_out.saturating_sub(self.repeated);
-        if of_several > 0 {
-            let results = counted(of_several, "result");
+        let (results, repeated) = std::mem::take(&mut self.run.results).sorted();
+        for (at, count) in repeated {
+            if self.run.problems.len() >= MOST_PROBLEMS {
+                self.left_out += 1;
+                continue;
+            }
+            let test = results.name(at);
+            let place = self.second_results.remove(test);
+            let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
             self.problem(format!(
-                "{results} left out: a later document has one of the same test"
+                "{place}{count} results of `{test}`: the worst counts"
             ));
         }
+        self.run.results = results;
         if self.left_out > 0 {
             let more = format!("{} more problems of the output", self.left_out);
             self.run.problems.push(more);
@@ -320,7 +326,15 @@ impl SuiteRunReader {
                         self.run.missing += planned.saturating_sub(*found);
                     }
                     ProblemKind::FailedWithoutResult(how) => end.failed = Some(how.clone()),
-                    ProblemKind::DuplicateResult(_) => self.repeated += 1,
+                    // How many there are is known at the end.
+                    ProblemKind::DuplicateResult(test) => {
+                        let test = format!("{prefix}{test}");
+                        if self.second_results.len() < MOST_PROBLEMS {
+                            let place = format!("{place}: line {}", problem.line);
+                            self.second_results.entry(test).or_insert(place);
+                        }
+                        return;
+                    }
                     _ => {}
                 }
                 self.problem(format!("{place}: {problem}"));

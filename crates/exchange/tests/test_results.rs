@@ -127,7 +127,7 @@ fn files_are_one_run_in_the_order_of_names_and_are_kept_as_they_were() {
 }
 
 #[test]
-fn of_two_results_of_a_test_the_last_counts_and_both_are_said() {
+fn of_several_results_of_a_test_the_worst_counts_and_how_many_there_are_is_said() {
     let folder = Folder::new();
     let twice = "<testsuite name='a'><testcase name='x'/>\n<testcase name='x'><failure/></testcase></testsuite>";
     let once = "<testsuite name='a'><testcase name='x'><skipped/></testcase></testsuite>";
@@ -136,17 +136,47 @@ fn of_two_results_of_a_test_the_last_counts_and_both_are_said() {
         folder.file("once.xml", once),
     ];
     let run = import_tests(Format::JUnit, &files).unwrap().run;
-    assert_eq!(outcomes(&run), [("a/x", Outcome::Skip)]);
-    let [in_one, in_two] = &run.problems[..] else {
+    assert_eq!(outcomes(&run), [("a/x", Outcome::Fail)]);
+    let [said] = &run.problems[..] else {
         panic!("{:?}", run.problems)
     };
     assert!(
-        in_one.ends_with("twice.xml: line 2: a second result of `a/x`"),
-        "{in_one}"
+        said.ends_with("twice.xml: line 2: 3 results of `a/x`: the worst counts"),
+        "{said}"
     );
+    // Each of two documents has one: there is no line of the second.
+    let files = ["a.xml", "b.xml"].map(|name| folder.file(name, once));
+    let run = import_tests(Format::JUnit, &files).unwrap().run;
+    assert_eq!(outcomes(&run), [("a/x", Outcome::Skip)]);
+    assert_eq!(run.problems, ["2 results of `a/x`: the worst counts"]);
+}
+
+#[test]
+fn a_failure_of_one_of_several_runs_is_a_failure() {
+    let folder = Folder::new();
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-results/tests/fixtures");
+    for (format, file, test, others) in [
+        // go test -count=3, of which the first run failed.
+        (Format::GoTest, "go-count.json", "ex/TestFlaky", 3),
+        // Two files of Node have a suite and a test of one name.
+        (Format::JUnit, "node-two-files.xml", "suite/test/x", 2),
+        (Format::JUnit, "mocha-xunit.xml", "Mocha Tests/A/same", 2),
+        // A test of Check in a loop.
+        (Format::Subunit, "check-loop.subunit", "core:lp", 3),
+    ] {
+        let run = imported(format, &published.join(file));
+        assert_eq!(run.failed(test), Some(true), "{file}");
+        let said = format!("{others} results of `{test}`: the worst counts");
+        assert!(
+            run.problems.iter().any(|problem| problem.ends_with(&said)),
+            "{file}: {:?}",
+            run.problems
+        );
+    }
+    let once = folder.file("a.json", r#"{"Action":"fail","Package":"ex"}"#);
     assert_eq!(
-        in_two,
-        "1 result left out: a later document has one of the same test"
+        outcomes(&imported(Format::GoTest, &once)),
+        [("ex", Outcome::Error)]
     );
 }
 

@@ -150,17 +150,23 @@ impl TestResults {
         }
     }
 
-    fn name(&self, at: usize) -> &str {
+    /// The name of a result, counted from 0.
+    ///
+    /// # Panics
+    /// There are fewer.
+    pub fn name(&self, at: usize) -> &str {
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         let place: Range<usize> = from..self.ends[at];
         &self.names[place]
     }
 
-    /// The results in the order of their names, and how many are left out: of several of one test the last counts.
+    /// The results in the order of their names, one of each test: of several the worst counts, of several that are as bad the last.
+    /// Besides, the tests that have several: which result it is, and how many there were.
     #[must_use]
-    pub fn sorted(mut self) -> (Self, usize) {
+    pub fn sorted(mut self) -> (Self, Vec<(usize, usize)>) {
+        let mut repeated = Vec::new();
         if (1..self.len()).all(|at| self.name(at - 1) < self.name(at)) {
-            return (self, 0);
+            return (self, repeated);
         }
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_unstable_by(|a, b| self.name(*a).cmp(self.name(*b)).then(a.cmp(b)));
@@ -169,18 +175,18 @@ impl TestResults {
             names: String::with_capacity(self.names.len()),
             ..Self::default()
         };
-        for (position, &at) in order.iter().enumerate() {
-            let next = order.get(position + 1);
-            if next.is_some_and(|next| self.name(*next) == self.name(at)) {
-                continue;
+        for alike in order.chunk_by(|a, b| self.name(*a) == self.name(*b)) {
+            let worst = alike.iter().max_by_key(|at| self.outcomes[**at].severity());
+            let Some(&at) = worst else { continue };
+            if alike.len() > 1 {
+                repeated.push((sorted.len(), alike.len()));
             }
             if let Some(detail) = details.remove(&at) {
                 sorted.details.push((sorted.len(), detail));
             }
             sorted.push_plain(self.name(at), self.outcomes[at], self.seconds[at]);
         }
-        let left_out = self.len() - sorted.len();
-        (sorted, left_out)
+        (sorted, repeated)
     }
 }
 
@@ -269,16 +275,26 @@ mod tests {
         }
 
         #[test]
-        fn sorted_it_has_the_last_result_of_each_test(results in proptest::collection::vec(result(), 0..30)) {
+        fn sorted_it_has_the_worst_result_of_each_test(results in proptest::collection::vec(result(), 0..30)) {
             let table: TestResults = results.iter().cloned().collect();
-            let (sorted, left_out) = table.sorted();
-            let last: std::collections::BTreeMap<_, _> = results.iter().map(|it| (it.name.clone(), it.clone())).collect();
-            prop_assert_eq!(left_out, results.len() - last.len());
-            for (name, result) in &last {
-                prop_assert_eq!(&sorted.find(name).unwrap().to_result(), result);
+            let (sorted, repeated) = table.sorted();
+            let mut of_test = std::collections::BTreeMap::<_, Vec<TestResult>>::new();
+            for result in &results {
+                of_test.entry(result.name.clone()).or_default().push(result.clone());
+            }
+            let several = of_test.values().enumerate().filter(|(_, all)| all.len() > 1);
+            prop_assert_eq!(repeated, several.map(|(at, all)| (at, all.len())).collect::<Vec<_>>());
+            for (name, all) in &of_test {
+                let counts = sorted.find(name).unwrap().to_result();
+                let worst = all.iter().map(|it| it.outcome.severity()).max();
+                prop_assert_eq!(Some(counts.outcome.severity()), worst);
+                prop_assert_eq!(counts.outcome.is_failure(), all.iter().any(|it| it.outcome.is_failure()));
+                let as_bad = all.iter().rfind(|it| it.outcome.severity() == counts.outcome.severity());
+                prop_assert_eq!(Some(&counts), as_bad);
             }
             prop_assert!(sorted.find("d").is_none());
-            prop_assert_eq!(listed(&sorted), last.into_values().collect::<Vec<_>>());
+            prop_assert_eq!(sorted.len(), of_test.len());
+            prop_assert!(listed(&sorted).windows(2).all(|pair| pair[0].name < pair[1].name));
         }
     }
 }

@@ -107,7 +107,7 @@ impl TestCell {
             self.seconds += seconds;
             self.timed += 1;
         }
-        if first || severity(outcome) > severity(self.worst) {
+        if first || outcome.severity() > self.worst.severity() {
             self.worst = outcome;
             self.place = place;
         }
@@ -121,23 +121,6 @@ impl TestCell {
     /// Mean of its durations, in seconds.
     pub fn mean_seconds(&self) -> Option<f64> {
         (self.timed > 0).then(|| f64::from(self.seconds) / f64::from(self.timed))
-    }
-}
-
-/// How bad an outcome is: a pass that was expected the least.
-fn severity(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Pass => 1,
-        Outcome::ExpectedFail => 2,
-        Outcome::Skip => 0,
-        Outcome::NotRun => 3,
-        Outcome::NoLog => 4,
-        Outcome::UnexpectedPass => 5,
-        Outcome::NoExit => 6,
-        Outcome::Error => 7,
-        Outcome::Fail => 8,
-        Outcome::Timeout => 9,
-        Outcome::Crash(_) => 10,
     }
 }
 

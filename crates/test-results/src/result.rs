@@ -70,6 +70,23 @@ impl Outcome {
         }
     }
 
+    /// How bad it is beside others of one test: a pass that was expected the least.
+    pub fn severity(self) -> u8 {
+        match self {
+            Outcome::Skip => 0,
+            Outcome::Pass => 1,
+            Outcome::ExpectedFail => 2,
+            Outcome::NotRun => 3,
+            Outcome::NoLog => 4,
+            Outcome::UnexpectedPass => 5,
+            Outcome::NoExit => 6,
+            Outcome::Error => 7,
+            Outcome::Fail => 8,
+            Outcome::Timeout => 9,
+            Outcome::Crash(_) => 10,
+        }
+    }
+
     /// Whether a suite with this result isn't in order. An expected failure and a skipped test are.
     pub fn is_failure(self) -> bool {
         !matches!(

@@ -33,10 +33,18 @@ const FIXTURES: &[(Format, &[&str])] = &[
             "meson.xml",
             "bats.xml",
             "surefire.xml",
+            "node-two-files.xml",
+            "mocha-xunit.xml",
         ],
     ),
-    (Format::Subunit, &["subunit2.bin", "subunit1.txt"]),
-    (Format::GoTest, &["go.json", "go-crash.json"]),
+    (
+        Format::Subunit,
+        &["subunit2.bin", "subunit1.txt", "check-loop.subunit"],
+    ),
+    (
+        Format::GoTest,
+        &["go.json", "go-crash.json", "go-count.json"],
+    ),
     (
         Format::LibtestJson,
         &["libtest.json", "nextest-plus.json", "nextest-ignored.json"],

@@ -46,7 +46,7 @@ pub fn test_formats() -> impl Iterator<Item = &'static FormatDescription> {
         .filter(|row| !matches!(row.format, Format::Lines | Format::ExitStatus))
 }
 
-/// The results of tests in these files. Of several results of one test the last counts; that there are several is a problem of
+/// The results of tests in these files. Of several results of one test the worst counts; that there are several is a problem of
 /// the run, as is everything that is wrong in a file that has results.
 ///
 /// # Errors

@@ -10,7 +10,8 @@
 //! | after an unescaped `#` | a directive, or else part of the description | a directive or a message |
 //! | `\#`, `\\` | a `#`, a `\` | as they are |
 //!
-//! Tests of one document, or of one group of subtests, that are called alike are told apart by a number: `name`, `name (2)`.
+//! Tests of one document, or of one group of subtests, that are called alike are told apart by a number: `name`, `name (2)`. So are
+//! groups of subtests: `group/name`, `group (2)/name`.
 //! The name of a group of subtests stands in a comment before them or on the result after them. In the second case they are held
 //! until it is there.
 
@@ -51,6 +52,8 @@ pub(crate) struct Tap {
     bailed_out: bool,
     /// kselftest: lines after `# ` are of a test of this name.
     selftest: bool,
+    /// A result's line that ends with `{`, and its number: what follows it says whether its subtests stand between braces.
+    brace: Option<(String, u64)>,
 }
 
 #[derive(Default)]
@@ -63,6 +66,20 @@ struct Level {
     /// How many results have a name, by the name's hash: tests of one document that are called alike are different tests.
     names: HashMap<u64, u64>,
     held: Vec<TestResult>,
+    /// It stands between braces, after the result of its group.
+    in_braces: bool,
+}
+
+impl Level {
+    /// The name of the next result here that is called so: where others are, it is told apart by a number.
+    fn unused_name(&self, name: &str) -> String {
+        let mut name = path([name]);
+        let alike = self.names.get(&self.names.hasher().hash_one(&name));
+        if let Some(alike) = alike {
+            let _infallible = write!(name, " ({})", alike + 1);
+        }
+        name
+    }
 }
 
 impl Tap {
@@ -79,6 +96,7 @@ impl Tap {
             held_bytes: 0,
             bailed_out: false,
             selftest: false,
+            brace: None,
         }
     }
 
@@ -133,11 +151,13 @@ impl Tap {
             check_plan(&level, to);
             // Levels may open several at a time: the group's own is between.
             self.level(indent, to);
-            let above = self.levels.last().map_or(0, |level| level.indent);
-            let name = level.name.as_deref().or((above <= indent).then_some(name));
+            let above = self.levels.last().filter(|above| above.indent <= indent);
+            let name = level
+                .name
+                .or_else(|| above.map(|above| above.unused_name(name)));
             for mut result in level.held {
                 self.held_bytes = self.held_bytes.saturating_sub(held_size(&result));
-                result.name = path(name.into_iter().chain([result.name.as_str()]));
+                result.name = path(name.as_deref().into_iter().chain([result.name.as_str()]));
                 self.emit(result, to);
             }
         }
@@ -154,9 +174,14 @@ impl Tap {
                 to.problem(ProblemKind::TooDeep(MAX_DEPTH));
                 return None;
             }
+            let above = self.levels.last();
+            let group = self.group.take();
+            let name = group
+                .zip(above)
+                .map(|((_, name), above)| above.unused_name(&name));
             self.levels.push(Level {
                 indent,
-                name: self.group.take().map(|(_, name)| name),
+                name,
                 ..Level::default()
             });
         }
@@ -188,12 +213,9 @@ impl Tap {
         } else {
             described
         };
-        let hash = level.names.hasher().hash_one(&name);
-        let alike = level.names.entry(hash).or_default();
-        *alike += 1;
-        if *alike > 1 {
-            write!(name, " ({alike})").ok();
-        }
+        let used = level.names.hasher().hash_one(&name);
+        name = level.unused_name(&name);
+        *level.names.entry(used).or_default() += 1;
         let mut result = TestResult::new(name, point.outcome)
             .with_message(&point.message)
             .with_seconds(point.seconds);
@@ -266,7 +288,7 @@ impl Tap {
         self.group = None;
     }
 
-    /// A line of a YAML block. The key `message` is the result's message, `duration_ms` its duration (node's TAP has both).
+    /// A line of a YAML block. The key `message`, or Node's `error`, is the result's message, `duration_ms` its duration.
     fn yaml(&mut self, line: &str) {
         let Some(result) = &mut self.last else { return };
         if std::mem::take(&mut self.message_follows) {
@@ -274,8 +296,8 @@ impl Tap {
         } else if let Some((key, value)) = line.split_once(':') {
             let value = value.trim();
             match key {
-                "message" if value.starts_with(['|', '>']) => self.message_follows = true,
-                "message" => self.said = yaml_scalar(value),
+                "message" | "error" if value.starts_with(['|', '>']) => self.message_follows = true,
+                "message" | "error" => self.said = yaml_scalar(value),
                 "duration_ms" => result.seconds = seconds(value).map(|ms| ms / 1000.0),
                 _ => {}
             }
@@ -301,10 +323,14 @@ impl Tap {
                     .levels
                     .last()
                     .is_some_and(|l| l.indent == indent && l.name.is_none());
+            let above = self.levels.len().checked_sub(2).map(|at| &self.levels[at]);
+            let unused = above
+                .zip(name.as_deref())
+                .map(|(above, name)| above.unused_name(name));
             match self.levels.last_mut() {
                 // KUnit: the name stands within its group, after the version.
                 Some(level) if inside && level.results == 0 && level.held.is_empty() => {
-                    level.name = name;
+                    level.name = unused;
                 }
                 _ => self.group = name.map(|name| (indent, name)),
             }
@@ -347,8 +373,79 @@ fn check_plan(level: &Level, to: &mut Sink<'_>) {
     }
 }
 
+/// A result's line without the `{` that opens its subtests (node-tap), if it may be one.
+fn without_brace(line: &str) -> Option<String> {
+    Point::parse(line.trim_start(), Dialect::Tap)?;
+    let line = line.trim_end();
+    match (line.strip_suffix(" {"), line.split_once(" { #")) {
+        (Some(before), _) => Some(before.to_owned()),
+        (None, Some((before, after))) => Some(format!("{before} #{after}")),
+        (None, None) => None,
+    }
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
 impl LineDecoder for Tap {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        if let Some((result, number)) = self.brace.take() {
+            let indent = indentation(&result);
+            // YAML follows a result without subtests.
+            let opens = indentation(line) > indent && line.trim() != "---";
+            let opens = opens || line.trim_end() == format!("{:indent$}}}", "");
+            let plain = without_brace(&result).filter(|_| opens);
+            let here = to.line();
+            to.at_line(number);
+            self.plain_line(plain.as_deref().unwrap_or(&result), to);
+            if plain.is_some() {
+                self.open_braces(indent, to);
+            }
+            to.at_line(here);
+        }
+        let may_open = self.dialect == Dialect::Tap && self.yaml.is_none();
+        match may_open && without_brace(line).is_some() {
+            true => self.brace = Some((line.to_owned(), to.line())),
+            false => self.plain_line(line, to),
+        }
+    }
+
+    fn finish(&mut self, to: &mut Sink<'_>) {
+        if let Some((result, number)) = self.brace.take() {
+            to.at_line(number);
+            self.plain_line(&result, to);
+        }
+        self.release_last(to);
+        self.close_document(to);
+    }
+
+    fn held(&self) -> u64 {
+        let held: usize = self.levels.iter().map(|level| level.held.len()).sum();
+        held as u64 + u64::from(self.last.is_some()) + u64::from(self.brace.is_some())
+    }
+}
+
+impl Tap {
+    /// Subtests of the last result follow it, between braces.
+    fn open_braces(&mut self, indent: usize, to: &mut Sink<'_>) {
+        let Some(name) = self.last.as_ref().map(|result| result.name.clone()) else {
+            return;
+        };
+        self.release_last(to);
+        if self.levels.len() > MAX_DEPTH {
+            return to.problem(ProblemKind::TooDeep(MAX_DEPTH));
+        }
+        self.levels.push(Level {
+            indent: indent + 4,
+            name: Some(name),
+            in_braces: true,
+            ..Level::default()
+        });
+    }
+
+    /// A line that isn't held.
+    fn plain_line(&mut self, line: &str, to: &mut Sink<'_>) {
         let mut line = line;
         let mut shift = 0;
         if self.dialect == Dialect::Ktap {
@@ -392,6 +489,16 @@ impl LineDecoder for Tap {
         if text.is_empty() || text.starts_with("pragma +") || text.starts_with("pragma -") {
         } else if text == "---" && self.last.is_some() && indent == deepest + 2 {
             self.yaml = Some(indent);
+        } else if text == "{" && self.last.is_some() && indent == deepest {
+            self.open_braces(indent, to);
+        } else if text == "}"
+            && self
+                .levels
+                .iter()
+                .any(|l| l.in_braces && l.indent == indent + 4)
+        {
+            self.release_last(to);
+            self.close_deeper(indent, "", to);
         } else if text.starts_with('#') {
             self.comment(indent, text, to);
         } else if nested && let Some(point) = Point::parse(text, self.dialect) {
@@ -411,16 +518,6 @@ impl LineDecoder for Tap {
             // Anything else: output of the test.
             self.log.push_line(text);
         }
-    }
-
-    fn finish(&mut self, to: &mut Sink<'_>) {
-        self.release_last(to);
-        self.close_document(to);
-    }
-
-    fn held(&self) -> u64 {
-        let held: usize = self.levels.iter().map(|level| level.held.len()).sum();
-        held as u64 + u64::from(self.last.is_some())
     }
 }
 
@@ -781,6 +878,31 @@ mod tests {
         // Test::More before 1.3: the name stands where its tests do.
         let older = "    # Subtest: alpha\n    ok 1 - a\n    1..1\nok 1 - alpha\n1..1\n";
         assert_eq!(names(crate::Format::Tap, older), ["alpha/a", "alpha"]);
+    }
+
+    #[test]
+    fn a_brace_opens_subtests_only_where_such_follow() {
+        let text = "TAP version 14\nok 1 - parses {\nok 2 - a {\n    ok 1 - inner\n    1..1\n}\n# later\nnot ok 3 - b # time=5ms\n  ---\n  at: x\n  ...\n{\n    \
+            ok 1 - inner\n    1..1\n}\nok 4 - ends {\n1..4\n";
+        assert_eq!(
+            names(crate::Format::Tap, text),
+            ["parses {", "a", "a/inner", "b", "b/inner", "ends {"]
+        );
+    }
+
+    #[test]
+    fn groups_that_are_called_alike_are_told_apart() {
+        let node = "TAP version 13\n# Subtest: s\n    # Subtest: x\n    not ok 1 - x\n    1..1\nnot ok 1 - s\n# Subtest: s\n    # Subtest: x\n    ok 1 - x\n    1..1\n\
+            ok 2 - s\n1..2\n";
+        assert_eq!(
+            names(crate::Format::Tap, node),
+            ["s/x", "s", "s (2)/x", "s (2)"]
+        );
+        let unnamed = "    ok 1 - x\n    1..1\nok 1 - s\n    ok 1 - x\n    1..1\nok 2 - s\n1..2\n";
+        assert_eq!(
+            names(crate::Format::Tap, unnamed),
+            ["s/x", "s", "s (2)/x", "s (2)"]
+        );
     }
 
     #[test]

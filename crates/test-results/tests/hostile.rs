@@ -350,7 +350,7 @@ fn rows_of_formats_stand_in_their_order_and_names_are_read_again() {
 /// Words that formats are made of, and bytes that are in none.
 fn document() -> impl Strategy<Value = Vec<u8>> {
     let words: Vec<&[u8]> = vec![
-        b"ok 1 - a", b"not ok", b"    ok 2", b"1..3", b"1..0", b"  ---", b"  ...", b"# Subtest: s", b"    # Subtest",
+        b"ok 1 - a", b"not ok", b"    ok 2", b"1..3", b"1..0", b"  ---", b"  ...", b"# Subtest: s", b"ok 3 - b {", b"{", b"}", b"    # Subtest",
         b"KTAP version 1", b"TAP version 14", b"# SKIP", b" # TODO ", b"\\#", b"Bail out!", b"# selftests: a: b", b"# ",
         b"<testsuite name='s'>", b"<testcase name=\"", b"'/>", b"</testcase>", b"<failure>", b"<![CDATA[", b"]]>", b"<!--", b"-->",
         b"&#10;", b"&#xffffffff;", b"<?x?>", b"<!DOCTYPE [", b"</testsuite>", b"<Test Status='failed'>", b"<Name>", b"</Name>", b"</Test>",

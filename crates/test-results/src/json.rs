@@ -527,7 +527,6 @@ impl PytestTest {
         self.seconds += report.duration.unwrap_or(0.0);
         let message = pytest_message(report.longrepr.as_ref());
         let outcome = match (report.outcome.as_str(), when, &report.wasxfail) {
-            ("passed", "call", Some(_)) => Some(Outcome::UnexpectedPass),
             ("passed", _, _) => None,
             ("skipped", _, Some(_)) => Some(Outcome::ExpectedFail),
             ("skipped", _, None) => Some(Outcome::Skip),
@@ -554,6 +553,14 @@ impl PytestTest {
             self.outcome = Some(outcome);
             let reason = report.wasxfail.as_ref().filter(|said| !said.is_empty());
             self.message = reason.cloned().unwrap_or(message);
+        }
+        if (report.outcome.as_str(), when) == ("passed", "call") && self.outcome.is_none() {
+            // pytest counts it as passed, unless the mark is strict.
+            self.message = match report.wasxfail.as_deref() {
+                None => String::new(),
+                Some("") => MENDED.to_owned(),
+                Some(reason) => format!("{MENDED}: {reason}"),
+            };
         }
         if report.outcome == "failed" {
             self.log.push(&long_text(report.longrepr.as_ref()));
@@ -583,6 +590,9 @@ impl PytestTest {
 fn pytest_path(node: &str) -> String {
     path(node.split("::"))
 }
+
+/// Of a test that is marked as `xfail`, not strictly, and passed.
+const MENDED: &str = "expected to fail";
 
 fn is_strict_xpass(message: &str) -> bool {
     message.starts_with("[XPASS(strict)]") || message.ends_with("Unexpected success")
@@ -809,7 +819,8 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
         "error" => Outcome::Error,
         "skipped" => Outcome::Skip,
         "xfailed" => Outcome::ExpectedFail,
-        "xpassed" => Outcome::UnexpectedPass,
+        // pytest counts it as passed, unless the mark is strict.
+        "xpassed" => Outcome::Pass,
         // pytest-rerunfailures: the phases are those of the last run.
         "rerun" if failed => Outcome::Fail,
         "rerun" => Outcome::Pass,
@@ -818,10 +829,10 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
             return;
         }
     };
-    let message = if outcome == Outcome::Pass {
-        ""
-    } else {
-        &message
+    let message = match outcome {
+        Outcome::Pass if test.outcome == "xpassed" => MENDED,
+        Outcome::Pass => "",
+        _ => &message,
     };
     let mut result = TestResult::new(pytest_path(&test.nodeid), outcome).with_message(message);
     if test.outcome == "rerun" {

@@ -19,9 +19,9 @@ pub enum Outcome {
     Fail,
     /// It couldn't check: its set-up failed, or it is broken itself (pytest's and JUnit's error, LTP's `TBROK`).
     Error,
-    /// It failed, as was expected (XFAIL, TAP's `TODO`).
+    /// It failed, as was expected (XFAIL, TAP's `not ok … # TODO`).
     ExpectedFail,
-    /// It passed, though it was expected to fail (XPASS).
+    /// It passed, though it was expected to fail, and its tool counts that as a failure (XPASS).
     UnexpectedPass,
     /// It chose not to run: something that it needs is missing.
     Skip,
@@ -134,7 +134,7 @@ pub struct TestResult {
     pub name: String,
     /// What came of it: of its last run, where it ran several times.
     pub outcome: Outcome,
-    /// Why it was skipped, or the first line of its failure.
+    /// Why it was skipped, or the first line of its failure; of a test that passed, that it is marked as one that fails.
     pub message: Option<String>,
     /// How long it took.
     pub seconds: Option<f64>,

@@ -625,13 +625,20 @@ impl Point {
         }
         let outcome = match (said, ok) {
             (Some(Directive::Skip), _) => Outcome::Skip,
-            (Some(Directive::Todo), true) => Outcome::UnexpectedPass,
+            // TAP 14 and prove count it as passed.
+            (Some(Directive::Todo), true) => Outcome::Pass,
             (Some(Directive::Todo), false) | (Some(Directive::Is(Outcome::ExpectedFail)), _) => {
                 Outcome::ExpectedFail
             }
             (Some(Directive::Is(outcome)), _) => outcome,
             (None, true) => Outcome::Pass,
             (None, false) => Outcome::Fail,
+        };
+        let is_mended = ok && matches!(said, Some(Directive::Todo));
+        let message = match message.as_str() {
+            "" if is_mended => "TODO".to_owned(),
+            reason if is_mended => format!("TODO: {reason}"),
+            _ => message,
         };
         let mut point = Point {
             outcome,
@@ -826,9 +833,9 @@ mod tests {
             ),
             (
                 "ok 3 - C# passes # TODO later",
-                UnexpectedPass,
+                Pass,
                 "C# passes",
-                "later",
+                "TODO: later",
             ),
             ("ok", Pass, "", ""),
             ("ok 2nd try", Pass, "2nd try", ""),

@@ -167,7 +167,6 @@ impl<W: Write> TapWriter<W> {
         self.number += 1;
         let (ok, directive) = match result.outcome {
             Outcome::Pass => ("ok", None),
-            Outcome::UnexpectedPass => ("ok", Some("TODO")),
             Outcome::ExpectedFail => ("not ok", Some("TODO")),
             Outcome::Skip | Outcome::NotRun => ("ok", Some("SKIP")),
             _ => ("not ok", None),

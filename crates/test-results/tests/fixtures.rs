@@ -23,6 +23,7 @@ const FIXTURES: &[(Format, &[&str])] = &[
             "tap14.tap",
             "node-two-files.tap",
             "node.tap",
+            "node-todo.tap",
             "node-tap-nested.tap",
         ],
     ),

@@ -12,7 +12,7 @@ use crate::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Longest element of a document, in bytes.
 const MAX_ELEMENT: usize = 4 << 20;
@@ -455,6 +455,44 @@ struct ReportLine {
     wasxfail: Option<String>,
     #[serde(default)]
     sections: Vec<(String, String)>,
+    #[serde(rename = "_subtest.context")]
+    subtest: Option<SubtestContext>,
+}
+
+/// What tells subtests of one test apart.
+#[derive(Deserialize)]
+struct SubtestContext {
+    msg: Option<String>,
+    #[serde(default)]
+    kwargs: BTreeMap<String, Value>,
+}
+
+impl SubtestContext {
+    /// `[message] (i=1)`, as pytest shows it.
+    fn shown(&self) -> String {
+        let values = self.kwargs.iter().map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        });
+        let values: Vec<String> = values.collect();
+        let message = self.msg.as_deref().map(|message| format!("[{message}] "));
+        format!("{}({})", message.unwrap_or_default(), values.join(", "))
+    }
+}
+
+/// A module that has no tests because it can't be imported, or is skipped as a whole. Others are none that is told.
+fn uncollected(node: &str, outcome: &str, text: &str, to: &mut Sink<'_>) {
+    let name = pytest_path(node);
+    match outcome {
+        "failed" => {
+            let last = text.lines().rev().find(|line| !line.trim().is_empty());
+            let message = last.unwrap_or_default().trim_start_matches("E ");
+            let result = TestResult::new(name, Outcome::Error).with_message(message);
+            to.result(result.with_log(text));
+        }
+        "skipped" => to.result(TestResult::new(name, Outcome::Skip).with_message(text)),
+        _ => {}
+    }
 }
 
 /// pytest-reportlog: a line for each of the three phases of a test.
@@ -479,29 +517,29 @@ impl LineDecoder for PytestLog {
         let Some(report) = object::<ReportLine>(line, to) else {
             return;
         };
-        if report.kind.as_deref() == Some("CollectReport") && report.outcome == "failed" {
-            // A file that can't be imported.
-            let said = long_text(report.longrepr.as_ref());
-            let result = TestResult::new(pytest_path(&report.nodeid), Outcome::Error);
-            let last = said
-                .lines()
-                .rev()
-                .find(|line| !line.trim().is_empty())
-                .unwrap_or("");
-            return to.result(
-                result
-                    .with_message(last.trim_start_matches("E "))
-                    .with_log(said.clone()),
-            );
-        }
-        if report.kind.as_deref() != Some("TestReport") {
-            return;
-        }
+        let is_subtest = match report.kind.as_deref() {
+            Some("CollectReport") => {
+                let text = match report.outcome.as_str() {
+                    "skipped" => pytest_message(report.longrepr.as_ref()),
+                    _ => long_text(report.longrepr.as_ref()),
+                };
+                return uncollected(&report.nodeid, &report.outcome, &text, to);
+            }
+            Some("TestReport") => false,
+            Some("SubTestReport") => true,
+            _ => return,
+        };
         let name = pytest_path(&report.nodeid);
         if !self.open.contains(&name) {
             to.started(name.clone());
         }
-        let phase = self.open.change(&name, to, |test| test.phase(&report));
+        let phase = self.open.change(&name, to, |test| match is_subtest {
+            true => {
+                test.subtest(&report);
+                Ok(false)
+            }
+            false => test.phase(&report),
+        });
         match phase {
             Err(word) => to.problem(ProblemKind::UnknownOutcome(word)),
             Ok(false) => {}
@@ -524,6 +562,8 @@ impl PytestTest {
     /// Reads one of its phases; whether it was the last one. A word that is no outcome is refused.
     fn phase(&mut self, report: &ReportLine) -> Result<bool, String> {
         let when = report.when.as_deref().unwrap_or_default();
+        // pytest-rerunfailures before 13 doesn't write the teardown of a run that is repeated.
+        self.again &= when != "setup";
         self.seconds += report.duration.unwrap_or(0.0);
         let message = pytest_message(report.longrepr.as_ref());
         let outcome = match (report.outcome.as_str(), when, &report.wasxfail) {
@@ -575,6 +615,22 @@ impl PytestTest {
         Ok(true)
     }
 
+    /// A part of a test that pytest counts by itself. Its failure is the test's: the test's own report says that it passed.
+    fn subtest(&mut self, report: &ReportLine) {
+        if report.outcome != "failed" {
+            return;
+        }
+        let which = report.subtest.as_ref().map(SubtestContext::shown);
+        let which = which.unwrap_or_default();
+        if self.outcome.is_none_or(|known| !known.is_failure()) {
+            self.outcome = Some(Outcome::Fail);
+            let message = pytest_message(report.longrepr.as_ref());
+            self.message = format!("{which} {message}");
+        }
+        self.log.push_line(&format!("---- subtest {which} ----"));
+        self.log.push(&long_text(report.longrepr.as_ref()));
+    }
+
     fn result(self, name: String) -> TestResult {
         let result = TestResult::new(name, self.outcome.unwrap_or(Outcome::Pass));
         TestResult {
@@ -586,9 +642,32 @@ impl PytestTest {
     }
 }
 
-/// `tests/test_a.py::TestGroup::test_inside` as a path.
+/// `tests/test_a.py::TestGroup::test_inside[x::y]` as a path.
 fn pytest_path(node: &str) -> String {
-    path(node.split("::"))
+    let file = node.find("::").unwrap_or(node.len());
+    let values = node[file..].find('[').map_or(node.len(), |at| file + at);
+    let (names, values) = node.split_at(values);
+    path([format!("{}{values}", names.replace("::", "/")).as_str()])
+}
+
+/// Why a test was skipped, of Python's `('file', 6, 'Skipped: why')`.
+fn skip_reason(text: &str) -> Option<String> {
+    let (before, rest) = text.strip_prefix('(')?.split_once("Skipped: ")?;
+    let quote = before.chars().next_back()?;
+    let mut characters = rest.strip_suffix(')')?.strip_suffix(quote)?.chars();
+    let mut reason = String::new();
+    while let Some(character) = characters.next() {
+        reason.push(match character {
+            '\\' => match characters.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(escaped) => escaped,
+                None => '\\',
+            },
+            plain => plain,
+        });
+    }
+    Some(reason)
 }
 
 /// Of a test that is marked as `xfail`, not strictly, and passed.
@@ -646,7 +725,7 @@ fn long_text(said: Option<&Value>) -> String {
     text
 }
 
-/// pytest-json-report: one document, of which the elements of `tests` are read one by one.
+/// pytest-json-report: one document, of which the elements of `tests` and `collectors` are read one by one.
 #[derive(Default)]
 pub(crate) struct PytestReport {
     depth: usize,
@@ -654,13 +733,39 @@ pub(crate) struct PytestReport {
     escaped: bool,
     /// Text of the last string at depth 1: the key of what follows.
     key: Vec<u8>,
-    /// `tests` is the array that is open at depth 2.
-    in_tests: bool,
+    /// The array that is open at depth 2.
+    array: Option<ReportArray>,
     element: Vec<u8>,
     too_long: bool,
     line: u64,
     begun_line: u64,
     ended: bool,
+}
+
+/// An array of the document that is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReportArray {
+    Tests,
+    /// Files and classes, of which those matter that have no tests.
+    Collectors,
+}
+
+impl ReportArray {
+    fn called(key: &[u8]) -> Option<ReportArray> {
+        match key {
+            b"tests" => Some(ReportArray::Tests),
+            b"collectors" => Some(ReportArray::Collectors),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct ReportedCollector {
+    nodeid: String,
+    outcome: String,
+    #[serde(default)]
+    longrepr: String,
 }
 
 #[derive(Deserialize)]
@@ -708,8 +813,7 @@ impl Decoder for PytestReport {
 impl PytestReport {
     fn byte(&mut self, byte: u8, to: &mut Sink<'_>) {
         self.line += u64::from(byte == b'\n');
-        let within_test = self.in_tests && self.depth >= 3;
-        if within_test {
+        if self.array.is_some() && self.depth >= 3 {
             self.keep(byte);
         }
         if self.in_string {
@@ -732,19 +836,20 @@ impl PytestReport {
             b'{' | b'[' => {
                 self.depth += 1;
                 if self.depth == 2 {
-                    self.in_tests = byte == b'[' && self.key == b"tests";
+                    let array = ReportArray::called(&self.key);
+                    self.array = array.filter(|_| byte == b'[');
                 }
-                if self.in_tests && self.depth == 3 {
+                if self.array.is_some() && self.depth == 3 {
                     self.begun_line = self.line + 1;
                     self.keep(byte);
                 }
             }
             b'}' | b']' => {
-                if self.in_tests && self.depth == 3 {
-                    self.test(to);
+                if let Some(array) = self.array.filter(|_| self.depth == 3) {
+                    self.element(array, to);
                 }
                 self.depth = self.depth.saturating_sub(1);
-                self.in_tests &= self.depth >= 2;
+                self.array = self.array.filter(|_| self.depth >= 2);
                 self.ended |= self.depth == 0;
             }
             _ => {}
@@ -759,10 +864,14 @@ impl PytestReport {
         }
     }
 
-    fn test(&mut self, to: &mut Sink<'_>) {
+    fn element(&mut self, array: ReportArray, to: &mut Sink<'_>) {
         to.at_line(self.begun_line);
         let element = std::mem::take(&mut self.element);
         if std::mem::take(&mut self.too_long) {
+            if array == ReportArray::Collectors {
+                // One with a long list of tests: it was collected.
+                return;
+            }
             to.problem(ProblemKind::TooLong {
                 what: "a test",
                 limit: MAX_ELEMENT,
@@ -773,9 +882,21 @@ impl PytestReport {
         if let std::borrow::Cow::Owned(_) = text {
             to.problem(ProblemKind::NotUtf8);
         }
-        match serde_json::from_str::<ReportedTest>(&text) {
-            Ok(test) => reported(test, to),
-            Err(error) => to.invalid_json(&error),
+        let read = match array {
+            ReportArray::Tests => serde_json::from_str(&text).map(|test| reported(test, to)),
+            ReportArray::Collectors => {
+                serde_json::from_str(&text).map(|collector: ReportedCollector| {
+                    let said = collector.longrepr;
+                    let said = match collector.outcome.as_str() {
+                        "skipped" => skip_reason(&said).unwrap_or(said),
+                        _ => said,
+                    };
+                    uncollected(&collector.nodeid, &collector.outcome, &said, to);
+                })
+            }
+        };
+        if let Err(error) = read {
+            to.invalid_json(&error);
         }
     }
 }
@@ -796,11 +917,7 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
         }
         let said = phase.longrepr.unwrap_or_default();
         if message.is_empty() {
-            // `('file', 6, 'Skipped: why')`
-            let skipped = said.split_once("'Skipped: ").map(|(_, rest)| rest);
-            message = skipped
-                .map_or(said.as_str(), |rest| rest.trim_end_matches("')"))
-                .to_owned();
+            message = skip_reason(&said).unwrap_or_else(|| said.clone());
         }
         for text in [Some(said), phase.stdout, phase.stderr]
             .into_iter()
@@ -824,6 +941,16 @@ fn reported(test: ReportedTest, to: &mut Sink<'_>) {
         // pytest-rerunfailures: the phases are those of the last run.
         "rerun" if failed => Outcome::Fail,
         "rerun" => Outcome::Pass,
+        "subtests failed" => Outcome::Fail,
+        word if word.starts_with("subtests ") => {
+            let kind = "of its subtests only the last one's result is in the report";
+            let kind = format!("`{}`: {kind}", pytest_path(&test.nodeid));
+            to.problem(ProblemKind::NotRead(kind));
+            match failed {
+                true => Outcome::Fail,
+                false => Outcome::Pass,
+            }
+        }
         word => {
             to.problem(ProblemKind::UnknownOutcome(word.to_owned()));
             return;

@@ -240,6 +240,9 @@ pub enum ProblemKind {
     /// A word that should say an outcome and doesn't.
     #[error("`{0}` is no outcome that this format has")]
     UnknownOutcome(String),
+    /// Something that isn't read, or isn't in the document; no result is missing because of it.
+    #[error("{0}")]
+    NotRead(String),
     /// The document breaks its format's rules here.
     #[error("{0}")]
     Invalid(String),

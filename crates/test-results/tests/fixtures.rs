@@ -54,8 +54,22 @@ const FIXTURES: &[(Format, &[&str])] = &[
         &["libtest.json", "nextest-plus.json", "nextest-ignored.json"],
     ),
     (Format::Libtest, &["libtest.txt", "cargo-test.txt"]),
-    (Format::PytestReport, &["pytest-report.json"]),
-    (Format::PytestReportlog, &["pytest-reportlog.jsonl"]),
+    (
+        Format::PytestReport,
+        &[
+            "pytest-report.json",
+            "pytest9-report.json",
+            "pytest9-uncollected.json",
+        ],
+    ),
+    (
+        Format::PytestReportlog,
+        &[
+            "pytest-reportlog.jsonl",
+            "pytest9-reportlog.jsonl",
+            "pytest-rerunfailures12.jsonl",
+        ],
+    ),
     (Format::CTest, &["ctest.txt", "ctest-repeat.txt"]),
     (Format::CTestXml, &["ctest-Test.xml"]),
     (Format::Automake, &["automake.txt"]),

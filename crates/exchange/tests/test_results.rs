@@ -233,6 +233,38 @@ fn documents_of_tap_that_are_imported_together_are_told_apart_by_their_files() {
 }
 
 #[test]
+fn files_that_are_called_alike_are_told_apart_by_their_folders() {
+    let folder = Folder::new();
+    let written = |name: &str, content: &str| {
+        let path = folder.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    };
+    let trs = |outcome: &str| format!(":test-result: {outcome}\n:global-test-result: {outcome}\n");
+    let files = [
+        written("a/check.trs", &trs("FAIL")),
+        written("b/check.trs", &trs("PASS")),
+        written("b/other.trs", &trs("PASS")),
+    ];
+    let run = import_tests(Format::AutomakeTrs, &files).unwrap().run;
+    assert_eq!(
+        outcomes(&run),
+        [
+            ("a/check", Outcome::Fail),
+            ("b/check", Outcome::Pass),
+            ("other", Outcome::Pass)
+        ]
+    );
+    assert_eq!(run.problems, [""; 0]);
+    // One file, twice.
+    let twice = [files[0].clone(), files[0].clone()];
+    let run = import_tests(Format::AutomakeTrs, &twice).unwrap().run;
+    assert_eq!(outcomes(&run), [("check", Outcome::Fail)]);
+    assert_eq!(run.problems, ["2 results of `check`: the worst counts"]);
+}
+
+#[test]
 fn hostile_names_are_kept_and_problems_are_short_lines() {
     let folder = Folder::new();
     let name = format!("&lt;script&gt;&#10;\u{202e}{}", "n".repeat(10 << 10));

@@ -7,9 +7,10 @@ use backsight_catalog::{LONGEST_OUTPUT, SuiteRunReader};
 use backsight_model::SuiteRun;
 use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions};
 use std::{
+    collections::HashMap,
     fs::File,
     io::{self, Read, Write as _},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{ImportError, packed, printable_path, source};
@@ -55,9 +56,7 @@ pub fn import_tests(format: Format, paths: &[PathBuf]) -> Result<ImportedTests, 
     let mut reader = SuiteRunReader::default();
     let mut files = Vec::with_capacity(paths.len());
     let mut copy = tempfile::tempfile().map_err(|why| uncopied(why, Path::new("")))?;
-    for path in paths {
-        let named = packed::unpacked_path(path);
-        let stem = named.file_stem().unwrap_or_default().to_string_lossy();
+    for (path, stem) in paths.iter().zip(stems(paths)) {
         // TAP names no suite: the points of two files may be called the same.
         let prefix = match format == Format::Tap && paths.len() > 1 {
             true => format!("{stem}/"),
@@ -71,6 +70,44 @@ pub fn import_tests(format: Format, paths: &[PathBuf]) -> Result<ImportedTests, 
     }
     let run = reader.finish();
     Ok(ImportedTests { copy, files, run })
+}
+
+/// What files are called without their extensions. Names of files that are called alike begin with as many of the folders above them
+/// as tell them apart.
+fn stems(paths: &[PathBuf]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = paths
+        .iter()
+        .map(|path| {
+            let named = packed::unpacked_path(path);
+            let folders = named.parent().into_iter().flat_map(Path::components);
+            let folders = folders.filter(|part| matches!(part, Component::Normal(_)));
+            let folders = folders.map(|part| part.as_os_str().to_string_lossy().into_owned());
+            let stem = named.file_stem().unwrap_or_default();
+            folders
+                .chain([stem.to_string_lossy().into_owned()])
+                .collect()
+        })
+        .collect();
+    let end = |parts: &[String], count: usize| parts[parts.len().saturating_sub(count)..].join("/");
+    let mut counts = vec![1; parts.len()];
+    loop {
+        let mut of_name = HashMap::<String, Vec<usize>>::new();
+        for (at, parts) in parts.iter().enumerate() {
+            of_name.entry(end(parts, counts[at])).or_default().push(at);
+        }
+        // No folder tells apart what differs in its extension only, or is given twice.
+        let differ = |files: &[usize]| files.iter().any(|at| parts[*at] != parts[files[0]]);
+        let alike = of_name
+            .into_values()
+            .filter(|files| differ(files))
+            .flatten();
+        let longer: Vec<usize> = alike.filter(|at| counts[*at] < parts[*at].len()).collect();
+        if longer.is_empty() {
+            let names = parts.iter().zip(&counts);
+            return names.map(|(parts, count)| end(parts, *count)).collect();
+        }
+        longer.into_iter().for_each(|at| counts[at] += 1);
+    }
 }
 
 fn uncopied(why: io::Error, path: &Path) -> ImportError {

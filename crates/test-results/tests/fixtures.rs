@@ -72,8 +72,15 @@ const FIXTURES: &[(Format, &[&str])] = &[
     ),
     (Format::CTest, &["ctest.txt", "ctest-repeat.txt"]),
     (Format::CTestXml, &["ctest-Test.xml"]),
-    (Format::Automake, &["automake.txt"]),
-    (Format::AutomakeTrs, &["automake.trs"]),
+    (
+        Format::Automake,
+        &[
+            "automake.txt",
+            "automake-subdirs.txt",
+            "automake-test-suite.log",
+        ],
+    ),
+    (Format::AutomakeTrs, &["automake.trs", "automake-tap.trs"]),
     (
         Format::Ltp,
         &[

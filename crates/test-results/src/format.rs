@@ -9,7 +9,7 @@ use crate::{
     lines::Lines,
     ltp::Ltp,
     pattern::{LinePattern, PatternLines},
-    regress::Regress,
+    regress::{Regress, is_logged},
     sink::Decoder,
     subunit::Subunit,
     tap::{Dialect, Tap},
@@ -296,7 +296,7 @@ fn by_line(line: &str) -> Option<Format> {
             && !starts("test "))
     {
         Some(Format::Xfstests)
-    } else if starts("==== ") && line.ends_with(" ====") {
+    } else if (starts("==== ") && line.ends_with(" ====")) || starts("===> ") || is_logged(line) {
         Some(Format::BsdRegress)
     } else if starts("test: ") || starts("testing: ") || (starts("time: ") && line.ends_with('Z')) {
         Some(Format::Subunit)

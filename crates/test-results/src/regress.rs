@@ -7,6 +7,9 @@
 //! ==== run-regress-args ====  a test begins
 //! FAILED                      or SKIPPED, EXPECTED_FAIL, UNEXPECTED_PASS, DISABLED; nothing if it passed
 //! ```
+//!
+//! A directory that doesn't build, or is skipped because it lacks a package, has a result of its own. `REGRESS_LOG` is read too: lines
+//! like `SUCCESS bin/cat/a`.
 
 use crate::{
     lines::LineDecoder,
@@ -17,6 +20,8 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Regress {
     directory: String,
+    /// What was written in the directory before its tests; none once these began.
+    before_tests: Option<Log>,
     test: Option<Test>,
 }
 
@@ -54,11 +59,74 @@ impl Regress {
     }
 }
 
+fn outcome(word: &str) -> Option<Outcome> {
+    Some(match word {
+        "FAILED" => Outcome::Fail,
+        "SKIPPED" | "DISABLED" => Outcome::Skip,
+        "EXPECTED_FAIL" => Outcome::ExpectedFail,
+        "UNEXPECTED_PASS" => Outcome::UnexpectedPass,
+        _ => return None,
+    })
+}
+
+/// A line of `REGRESS_LOG`.
+fn logged(line: &str) -> Option<TestResult> {
+    let (word, test) = line.split_once(' ')?;
+    let outcome = match word {
+        "SUCCESS" => Outcome::Pass,
+        "FAIL" => Outcome::Fail,
+        "SKIP" => Outcome::Skip,
+        "XFAIL" => Outcome::ExpectedFail,
+        "XPASS" => Outcome::UnexpectedPass,
+        _ => return None,
+    };
+    let is_name = test.contains('/') && !test.contains(' ');
+    is_name.then(|| TestResult::new(path([test]), outcome))
+}
+
+/// Whether it is a line of `REGRESS_LOG`.
+pub(crate) fn is_logged(line: &str) -> bool {
+    logged(line).is_some()
+}
+
+impl Regress {
+    /// A line before the tests of a directory.
+    fn before_tests(&mut self, line: &str, to: &mut Sink<'_>) {
+        if self.directory.is_empty()
+            && let Some(result) = logged(line)
+        {
+            return to.result(result);
+        }
+        let Some(log) = &mut self.before_tests else {
+            return;
+        };
+        let fails = line.starts_with("*** Error ").then_some(Outcome::Error);
+        let Some(outcome) = outcome(line).or(fails) else {
+            return log.push_line(line);
+        };
+        let log = std::mem::take(log).into_string();
+        self.before_tests = None;
+        let mut lines = log.lines();
+        let said = match outcome {
+            Outcome::Error => lines.clone().find(|line| line.contains("error: ")),
+            _ => None,
+        };
+        let said = said.or_else(|| lines.rfind(|line| !line.trim().is_empty()));
+        let result = TestResult::new(path([self.directory.as_str()]), outcome);
+        to.result(
+            result
+                .with_message(said.unwrap_or_default())
+                .with_log(log.as_str()),
+        );
+    }
+}
+
 impl LineDecoder for Regress {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
         if let Some(directory) = line.strip_prefix("===> ") {
             self.release(true, to);
             directory.trim().clone_into(&mut self.directory);
+            self.before_tests = Some(Log::default());
             return;
         }
         let name = line
@@ -66,6 +134,7 @@ impl LineDecoder for Regress {
             .and_then(|rest| rest.strip_suffix(" ===="));
         if let Some(name) = name {
             self.release(true, to);
+            self.before_tests = None;
             let name = name.strip_prefix("run-regress-").unwrap_or(name);
             let name = path([self.directory.as_str(), name]);
             to.started(name.clone());
@@ -79,26 +148,22 @@ impl LineDecoder for Regress {
             });
             return;
         }
-        let Some(test) = &mut self.test else { return };
-        test.ended = line.is_empty();
-        let outcome = match line {
-            "FAILED" => Outcome::Fail,
-            "SKIPPED" | "DISABLED" => Outcome::Skip,
-            "EXPECTED_FAIL" => Outcome::ExpectedFail,
-            "UNEXPECTED_PASS" => Outcome::UnexpectedPass,
-            _ => {
-                test.log.push_line(line);
-                if line.starts_with("*** Error ") {
-                    // Without `-k` make ends here, and `FAILED` never comes.
-                    test.outcome = test.outcome.or(Some(Outcome::Fail));
-                } else if !line.trim().is_empty() && test.outcome.is_none() {
-                    line.clone_into(&mut test.message);
-                }
-                return;
-            }
+        let Some(test) = &mut self.test else {
+            return self.before_tests(line, to);
         };
-        test.outcome = Some(outcome);
-        test.ended = true;
+        test.ended = line.is_empty();
+        if let Some(outcome) = outcome(line) {
+            test.outcome = Some(outcome);
+            test.ended = true;
+            return;
+        }
+        test.log.push_line(line);
+        if line.starts_with("*** Error ") {
+            // Without `-k` make ends here, and `FAILED` never comes.
+            test.outcome = test.outcome.or(Some(Outcome::Fail));
+        } else if !line.trim().is_empty() && test.outcome.is_none() {
+            line.clone_into(&mut test.message);
+        }
     }
 
     fn finish(&mut self, to: &mut Sink<'_>) {

@@ -91,7 +91,15 @@ const FIXTURES: &[(Format, &[&str])] = &[
         ],
     ),
     (Format::Xfstests, &["xfstests.txt"]),
-    (Format::BsdRegress, &["bsd-regress.txt"]),
+    (
+        Format::BsdRegress,
+        &[
+            "bsd-regress.txt",
+            "bsd-regress-unbuilt.txt",
+            "bsd-regress-skipped.txt",
+            "bsd-regress-log.txt",
+        ],
+    ),
 ];
 
 fn folder() -> PathBuf {

@@ -298,7 +298,11 @@ fn by_line(line: &str) -> Option<Format> {
         Some(Format::Xfstests)
     } else if (starts("==== ") && line.ends_with(" ====")) || starts("===> ") || is_logged(line) {
         Some(Format::BsdRegress)
-    } else if starts("test: ") || starts("testing: ") || (starts("time: ") && line.ends_with('Z')) {
+    } else if starts("test: ")
+        || starts("testing: ")
+        || starts("testsuite: ")
+        || (starts("time: ") && line.ends_with('Z'))
+    {
         Some(Format::Subunit)
     } else if [
         "PASS: ", "FAIL: ", "SKIP: ", "XFAIL: ", "XPASS: ", "ERROR: ",

@@ -222,7 +222,10 @@ impl Decoder for Subunit {
         let buffer = std::mem::take(&mut self.buffer);
         self.steps(&buffer, true, to);
         self.text.finish(to);
-        to.at_line(self.place);
+        // Where all is text, its lines are counted there.
+        if self.place > 0 {
+            to.at_line(self.place);
+        }
         // A list of tests alone (`--list`) says nothing of their results.
         if self.any_result {
             for (name, test) in self.open.drain() {
@@ -321,8 +324,13 @@ impl LineDecoder for SubunitText {
             return;
         };
         let word = word.strip_suffix(':').unwrap_or(word);
-        let outcome = match word {
-            "test" | "testing" => {
+        // Samba's: a suite begins and ends as a test does.
+        let suite = match word {
+            "skip-testsuite" => Some("skip"),
+            _ => word.strip_prefix("testsuite-"),
+        };
+        let outcome = match suite.unwrap_or(word) {
+            "test" | "testing" | "testsuite" => {
                 let name = path([rest]);
                 self.begun.change(&name, to, |begun| begun.0 = self.clock);
                 return to.started(name);
@@ -344,8 +352,11 @@ impl LineDecoder for SubunitText {
         let mut result = TestResult::new(path([details.unwrap_or(rest)]), outcome);
         result.line = to.line();
         // What isn't under way may be a line of a program that only looks like a result.
-        let Some(Begun(begun)) = self.begun.remove(&result.name) else {
-            return;
+        let begun = match self.begun.remove(&result.name) {
+            Some(Begun(begun)) => begun,
+            // Samba's words for suites look like nothing else, and a suite that is skipped never begins.
+            None if suite.is_some() => None,
+            None => return,
         };
         let took = begun.zip(self.clock).map(|(begun, ended)| ended - begun);
         result.seconds = took.filter(|took| *took >= 0.0);

@@ -43,7 +43,12 @@ const FIXTURES: &[(Format, &[&str])] = &[
     ),
     (
         Format::Subunit,
-        &["subunit2.bin", "subunit1.txt", "check-loop.subunit"],
+        &[
+            "subunit2.bin",
+            "subunit1.txt",
+            "check-loop.subunit",
+            "samba.subunit",
+        ],
     ),
     (
         Format::GoTest,

@@ -204,6 +204,13 @@ fn two_results_of_one_test_and_tests_that_never_end_are_said() {
 }
 
 #[test]
+fn text_that_is_no_subunit_is_refused_with_its_line() {
+    let (results, problems) = read(Format::Subunit, &[b"Lorem ipsum\ndolor\n"]);
+    assert_eq!(results.len(), 0);
+    assert_eq!(problems, ["line 2: there is no result in it"]);
+}
+
+#[test]
 fn a_subunit_packet_with_a_wrong_checksum_is_passed_over() {
     // The specification's example, as a success.
     let mut packet = vec![0xb3, 0x29, 0x03, 0x0c, 3, b'f', b'o', b'o'];

@@ -53,9 +53,22 @@ enum Within {
     Broken,
 }
 
+/// Longest declaration `<?xml … ?>`, in bytes.
+const MAX_DECLARATION: usize = 1 << 10;
+
+/// How the document's bytes are its text.
+enum Encoding {
+    /// The declaration hasn't come as a whole.
+    Unknown(Vec<u8>),
+    Utf8,
+    /// Another one, and whether a character that it doesn't have was said.
+    Other(encoding_rs::Decoder, bool),
+}
+
 /// A document of pieces of bytes, for an [`XmlHandler`].
 pub(crate) struct Xml<H> {
     handler: H,
+    encoding: Encoding,
     within: Within,
     buffer: Vec<u8>,
     open: Vec<String>,
@@ -69,6 +82,7 @@ impl<H: XmlHandler> Xml<H> {
     pub(crate) fn new(handler: H) -> Xml<H> {
         Xml {
             handler,
+            encoding: Encoding::Unknown(Vec::new()),
             within: Within::Text,
             buffer: Vec::new(),
             open: Vec::new(),
@@ -76,6 +90,31 @@ impl<H: XmlHandler> Xml<H> {
             column: 1,
             begun: (1, 1),
         }
+    }
+
+    /// Looks for the document's encoding in its beginning, and reads that once it is known.
+    fn begin(&mut self, end: bool, to: &mut Sink<'_>) {
+        let Encoding::Unknown(start) = &mut self.encoding else {
+            return;
+        };
+        let Some(name) = declared_encoding(start, end) else {
+            return;
+        };
+        let start = std::mem::take(start);
+        // A text whose declaration can be read byte by byte isn't UTF-16, whatever it says.
+        let known = encoding_rs::Encoding::for_label(name.as_bytes());
+        let known = known.map(encoding_rs::Encoding::output_encoding);
+        self.encoding = match known {
+            Some(known) if known != encoding_rs::UTF_8 => {
+                Encoding::Other(known.new_decoder_without_bom_handling(), false)
+            }
+            _ => Encoding::Utf8,
+        };
+        if known.is_none() && !name.is_empty() {
+            let what = format!("the encoding `{name}` isn't known: it is read as UTF-8");
+            to.problem_at(1, None, ProblemKind::NotRead(what));
+        }
+        self.feed(&start, to);
     }
 
     fn fail(&mut self, (line, column): (u64, u64), what: impl Into<String>, to: &mut Sink<'_>) {
@@ -321,14 +360,33 @@ impl<H: XmlHandler> Xml<H> {
 }
 
 impl<H: XmlHandler> Decoder for Xml<H> {
-    fn feed(&mut self, mut bytes: &[u8], to: &mut Sink<'_>) {
-        while !bytes.is_empty() {
-            let read = self.step(bytes, to);
-            bytes = &bytes[read..];
+    fn feed(&mut self, bytes: &[u8], to: &mut Sink<'_>) {
+        let text;
+        let mut rest = match &mut self.encoding {
+            Encoding::Unknown(start) => {
+                start.extend_from_slice(bytes);
+                return self.begin(false, to);
+            }
+            Encoding::Utf8 => bytes,
+            Encoding::Other(decoder, is_said) => {
+                text = decoded(decoder, bytes, false, is_said, to);
+                text.as_bytes()
+            }
+        };
+        while !rest.is_empty() {
+            let read = self.step(rest, to);
+            rest = &rest[read..];
         }
     }
 
     fn finish(&mut self, to: &mut Sink<'_>) {
+        self.begin(true, to);
+        if let Encoding::Other(decoder, is_said) = &mut self.encoding {
+            // A character whose end is missing.
+            let text = decoded(decoder, &[], true, is_said, to);
+            self.encoding = Encoding::Utf8;
+            self.feed(text.as_bytes(), to);
+        }
         if self.within == Within::Broken {
             return;
         }
@@ -357,6 +415,41 @@ impl From<String> for TagError {
     fn from(what: String) -> TagError {
         TagError::Invalid(what)
     }
+}
+
+/// The encoding that the document's beginning declares, or an empty text where it declares none; nothing if more is needed.
+fn declared_encoding(start: &[u8], end: bool) -> Option<String> {
+    const BEGINNING: &[u8] = b"<?xml";
+    let length = start.len().min(BEGINNING.len());
+    if start[..length] != BEGINNING[..length] {
+        return Some(String::new());
+    }
+    let text = String::from_utf8_lossy(&start[length..start.len().min(MAX_DECLARATION)]);
+    match text.split_once("?>") {
+        Some((declaration, _)) => {
+            let declared = attributes(declaration).ok();
+            let encoding = declared.as_ref().and_then(|known| known.get("encoding"));
+            Some(encoding.unwrap_or_default().to_owned())
+        }
+        None => (end || start.len() >= MAX_DECLARATION).then(String::new),
+    }
+}
+
+fn decoded(
+    decoder: &mut encoding_rs::Decoder,
+    bytes: &[u8],
+    end: bool,
+    is_said: &mut bool,
+    to: &mut Sink<'_>,
+) -> String {
+    let room = decoder.max_utf8_buffer_length(bytes.len());
+    let mut text = String::with_capacity(room.unwrap_or(3 * bytes.len() + 16));
+    let (_, _, is_replaced) = decoder.decode_to_string(bytes, &mut text, end);
+    if is_replaced && !std::mem::replace(is_said, true) {
+        let what = format!("this isn't all {}", decoder.encoding().name());
+        to.problem_at(1, None, ProblemKind::NotRead(what));
+    }
+    text
 }
 
 fn without_prefix(name: &str) -> &str {

@@ -94,6 +94,44 @@ fn entities_of_a_document_are_not_expanded() {
 }
 
 #[test]
+fn a_declared_encoding_is_read_in_pieces_and_an_unknown_one_is_said() {
+    let document = |encoding: &str, name: &[u8]| {
+        let start = format!("<?xml version='1.0' encoding='{encoding}'?><testcase name='");
+        [start.as_bytes(), name, b"'/>"].concat()
+    };
+    for (encoding, name, expected, said) in [
+        ("iso-8859-1", &b"caf\xe9"[..], "caf\u{e9}", ""),
+        ("Windows-1252", b"\x80", "\u{20ac}", ""),
+        ("Shift_JIS", b"\x93\xfa", "\u{65e5}", ""),
+        // Its bytes are those of ASCII: it was converted.
+        ("UTF-16", b"a", "a", ""),
+        (
+            "x-none",
+            b"a",
+            "a",
+            "line 1: the encoding `x-none` isn't known: it is read as UTF-8",
+        ),
+        (
+            "Shift_JIS",
+            b"a\xff",
+            "a\u{fffd}",
+            "line 1: this isn't all Shift_JIS",
+        ),
+    ] {
+        let document = document(encoding, name);
+        let pieces: Vec<&[u8]> = document.chunks(1).collect();
+        for pieces in [&[&document[..]][..], &pieces] {
+            let (results, problems) = read(Format::JUnit, pieces);
+            assert_eq!(names(&results), [(expected, Outcome::Pass)], "{encoding}");
+            assert_eq!(problems.join("\n"), said, "{encoding}");
+        }
+    }
+    // A document that ends in its declaration.
+    let (results, problems) = read(Format::JUnit, &[b"<?xml version='1.0' enc"]);
+    assert_eq!((results.len(), problems.len()), (0, 2));
+}
+
+#[test]
 fn nesting_has_a_limit() {
     let (_, problems) = read(Format::JUnit, &["<a>".repeat(100_000).as_bytes()]);
     assert_eq!(
@@ -360,7 +398,7 @@ fn document() -> impl Strategy<Value = Vec<u8>> {
         b"ok 1 - a", b"not ok", b"    ok 2", b"1..3", b"1..0", b"  ---", b"  ...", b"# Subtest: s", b"ok 3 - b {", b"{", b"}", b"    # Subtest",
         b"KTAP version 1", b"TAP version 14", b"# SKIP", b" # TODO ", b"\\#", b"Bail out!", b"# selftests: a: b", b"# ",
         b"<testsuite name='s'>", b"<testcase name=\"", b"'/>", b"</testcase>", b"<failure>", b"<![CDATA[", b"]]>", b"<!--", b"-->",
-        b"&#10;", b"&#xffffffff;", b"<?x?>", b"<!DOCTYPE [", b"</testsuite>", b"<Test Status='failed'>", b"<Name>", b"</Name>", b"</Test>",
+        b"&#10;", b"&#xffffffff;", b"<?x?>", b"<?xml encoding='latin1'?>", b"<!DOCTYPE [", b"</testsuite>", b"<Test Status='failed'>", b"<Name>", b"</Name>", b"</Test>",
         b"\xb3\x29\x03\x0c\x03foo", b"\xb3\x2f\xff\x90\xff\xff", b"test: a", b"failure: a [ multipart", b"FF", b"]",
         b"{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"t\"}", b"{\"Action\":\"fail\",\"Package\":\"p\"}",
         b"{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a$b#9\"}", b"{\"tests\":[{\"nodeid\":\"a\",\"outcome\":\"rerun\"},", b"{", b"]}",

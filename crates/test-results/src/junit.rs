@@ -32,6 +32,8 @@ struct Case {
     /// Text of the element that says the outcome.
     said: Log,
     said_outcome: bool,
+    /// It is no test's, but of a suite that couldn't run.
+    of_suite: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,14 @@ impl XmlHandler for JUnit {
                     self.suites.push(name.unwrap_or_default().to_owned());
                 }
                 "testcase" => self.case = Some(self.begin(attributes, to)),
+                "failure" | "error" => {
+                    let mut case = self.begin_suite_failure(to);
+                    let said = Said::new(name, attributes, "");
+                    case.result.outcome = said.outcome();
+                    case.result.message = said.message.map(str::to_owned);
+                    self.case = Some(case);
+                    self.within.push(Element::Outcome);
+                }
                 _ => {}
             }
             return;
@@ -109,6 +119,11 @@ impl XmlHandler for JUnit {
                     case.say(said.as_str());
                 }
             }
+            if self.within.is_empty()
+                && let Some(case) = self.case.take_if(|case| case.of_suite)
+            {
+                to.result(case.finish());
+            }
         } else if let Some(case) = self.case.take() {
             to.result(case.finish());
         } else if name == "testsuite" {
@@ -137,23 +152,50 @@ impl JUnit {
         let mut result = TestResult::new(path(suites.chain(class).chain([own])), Outcome::Pass);
         result.line = to.line();
         result.seconds = attributes.get("time").and_then(seconds);
-        let status = attributes.get("status").or(attributes.get("result"));
-        let status = status.unwrap_or_default().to_owned();
-        if matches!(&*status, "notrun" | "disabled" | "suppressed") {
+        // GoogleTest before 1.11 has `status="run" result="skipped"`, and no element within.
+        let words = ["status", "result"].map(|name| attributes.get(name).unwrap_or_default());
+        let skipped = ["notrun", "disabled", "suppressed", "skipped"];
+        if words.iter().any(|word| skipped.contains(word)) {
             result.outcome = Outcome::Skip;
+        } else if matches!(words[0], "fail" | "failed") {
+            result.outcome = Outcome::Fail;
         }
+        let [status, result_word] = words;
+        let status = if status.is_empty() {
+            result_word
+        } else {
+            status
+        };
+        Case::new(result, status)
+    }
+
+    fn begin_suite_failure(&self, to: &Sink<'_>) -> Case {
+        let mut name = path(self.suites.iter().map(String::as_str));
+        if name.is_empty() {
+            name = path([to.default_name().as_str()]);
+        }
+        let mut result = TestResult::new(name, Outcome::Error);
+        result.line = to.line();
         Case {
-            result,
-            status,
-            log: Log::default(),
-            part_ended: false,
-            said: Log::default(),
-            said_outcome: false,
+            of_suite: true,
+            ..Case::new(result, "")
         }
     }
 }
 
 impl Case {
+    fn new(result: TestResult, status: &str) -> Case {
+        Case {
+            result,
+            status: status.to_owned(),
+            log: Log::default(),
+            part_ended: false,
+            said: Log::default(),
+            said_outcome: false,
+            of_suite: false,
+        }
+    }
+
     /// Text of an element that belongs to the log: each begins a line.
     fn write(&mut self, text: &str) {
         let so_far = self.log.as_str();

@@ -39,6 +39,9 @@ const FIXTURES: &[(Format, &[&str])] = &[
             "surefire.xml",
             "node-two-files.xml",
             "mocha-xunit.xml",
+            "latin1.xml",
+            "suite-error.xml",
+            "googletest-1.10.xml",
         ],
     ),
     (

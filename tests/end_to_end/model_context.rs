@@ -2,7 +2,7 @@
 
 use backsight_test_needs::{Need, mcp_client_python};
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{exit_statuses::along, place::Place, running::Running};
+use crate::{exit_statuses::along, place::Place, queueing::jobs, running::Running};
 
 /// What a client got: what the server says of itself, then an answer a call.
 fn asked(place: &Place, mode: &str, server: &[&str], calls: &[&str]) -> Vec<Value> {
@@ -193,6 +193,8 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
         "list",
         r#"cancel_job {"job": 7, "by": "the boss"}"#,
         r#"annotate {"target": "app", "version": "v2", "note": "seen"}"#,
+        r#"measure {"plan": "plan.toml", "by": "the boss"}"#,
+        r#"explain {"studies": ["step-1"], "at": "v2"}"#,
     ];
     let reads = asked(&place, "auto", &["http", url, token.trim()], &calls);
     assert!(!names(&reads[1]).contains(&"cancel_job"), "{reads:?}");
@@ -207,13 +209,22 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
         text(&queues[3]).contains("a token of scope `control`"),
         "{queues:?}"
     );
+    assert!(text(&queues[4]).contains("job 1 waits"), "{queues:?}");
+    assert_eq!(jobs(&place)[0]["by"], "Bo");
+    // What a tool calls `by` and isn't a person is its caller's to say.
+    let explained = place.prints_of(&["explain", "step-1", "--at", "v2", "--format", "markdown"]);
+    assert_eq!(text(&queues[5]), explained);
     let audit: Value = serde_json::from_str(&place.prints_of(&["audit", "--json"])).unwrap();
-    let last = audit.as_array().unwrap().last().unwrap();
+    let entries = audit.as_array().unwrap().iter();
+    let of_model = entries.filter(|it| it["way"] == "mcp");
+    let of_model = of_model.map(|it| json!([it["person"], it["action"], it["said"]]));
     assert_eq!(
-        (&last["person"], &last["action"]),
-        (&"Bo".into(), &"cancel_job".into())
+        of_model.collect::<Vec<_>>(),
+        [
+            json!(["Bo", "cancel_job", {"job": 7, "by": "Bo"}]),
+            json!(["Bo", "measure", {"plan": "plan.toml", "by": "Bo"}]),
+        ]
     );
-    assert_eq!(last["said"], serde_json::json!({"job": 7, "by": "Bo"}));
 
     let address = url
         .strip_prefix("http://")

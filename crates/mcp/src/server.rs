@@ -19,7 +19,7 @@ use std::{ffi::OsString, path::PathBuf, process::Stdio, sync::Arc, time::Duratio
 use tokio::{io::AsyncReadExt as _, process::Command, sync::Semaphore, time::timeout};
 
 use crate::{
-    tools::{TOOLS, Tool},
+    tools::{ParameterKind, TOOLS, Tool},
     words::{schema_of, words_of},
 };
 
@@ -213,16 +213,7 @@ impl ServerHandler for McpServer {
         if let Some(why) = self.refusal(tool, caller) {
             return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
         }
-        let mut given = request.arguments.unwrap_or_default();
-        // Who has a token is the one whose it is.
-        if let Some(person) = caller.and_then(|caller| caller.person.clone())
-            && tool
-                .parameters
-                .iter()
-                .any(|parameter| parameter.name == "by")
-        {
-            given.insert("by".to_owned(), person.into());
-        }
+        let given = said_by(tool, caller, request.arguments.unwrap_or_default());
         let words = words_of(tool, &given)
             .map_err(|wrong| ErrorData::invalid_params(wrong.to_string(), None))?;
         if let Err(why) = self.record(tool, caller, &given).await {
@@ -243,6 +234,21 @@ fn caller_of(context: &RequestContext<RoleServer>) -> Option<&Caller> {
     context.extensions.get::<Parts>()?.extensions.get()
 }
 
+/// Arguments as the person says them whose token was given, whatever name they have.
+fn said_by(
+    tool: &Tool,
+    caller: Option<&Caller>,
+    mut given: Map<String, Value>,
+) -> Map<String, Value> {
+    let mut parameters = tool.parameters.iter();
+    let person = parameters.find(|parameter| parameter.kind == ParameterKind::Person);
+    let known = caller.and_then(|caller| caller.person.clone());
+    if let (Some(parameter), Some(known)) = (person, known) {
+        given.insert(parameter.name.to_owned(), known.into());
+    }
+    given
+}
+
 /// Serves one caller on standard input and output until it goes.
 ///
 /// # Errors
@@ -256,4 +262,26 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     };
     running.waiting().await.map_err(|why| why.to_string())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_says_who_asks_is_the_person_of_a_token() {
+        let caller = Caller {
+            person: Some("Ana".to_owned()),
+            token: Some("model".to_owned()),
+            scope: AccessScope::Control,
+            is_proxied: false,
+        };
+        for tool in TOOLS {
+            let said = said_by(tool, Some(&caller), Map::new());
+            // Whatever changes something is somebody's; what `explain` has as `by` are parts of a study.
+            let is_said = said.get("by") == Some(&"Ana".into());
+            assert_eq!(is_said, tool.scope > AccessScope::Read, "{}", tool.name);
+            assert_eq!(said.is_empty(), !is_said, "{}", tool.name);
+        }
+    }
 }

@@ -13,6 +13,8 @@ pub enum ParameterKind {
     Names,
     /// Versions of a target, several.
     Versions,
+    /// The name of the person who asks. Where a token says who that is, its name stands in the place of any other.
+    Person,
     /// A number from 1.
     Number,
     /// One of these words.
@@ -43,7 +45,7 @@ pub struct Tool {
     pub about: &'static str,
     /// What it takes to be permitted.
     pub scope: AccessScope,
-    /// The words of the command, before the parameters.
+    /// The words of the command, before the parameters; behind `--` those of a command that is queued.
     pub command: &'static [&'static str],
     /// Its parameters; those without an option in the order of the command's words.
     pub parameters: &'static [Parameter],
@@ -79,7 +81,7 @@ const fn optional(
     }
 }
 
-use ParameterKind::{Name, Names, Number, OneOf, Text, Versions};
+use ParameterKind::{Name, Names, Number, OneOf, Person, Text, Versions};
 
 const STUDY: Parameter = required("study", Name, None, "The study's name or number");
 const TARGET: Parameter = required(
@@ -107,6 +109,13 @@ const BUDGET: Parameter = optional(
     "What builds, boots and trials may take together: 2h, 90m",
 );
 
+const QUEUED_BY: Parameter = optional(
+    "by",
+    Person,
+    Some("--by"),
+    "Who asks; else the server's user",
+);
+
 /// Every tool.
 pub const TOOLS: &[Tool] = &[
     Tool {
@@ -118,7 +127,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "verdict",
-        about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is",
+        about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is.",
         scope: AccessScope::Read,
         command: &["show", "--format", "markdown"],
         parameters: &[STUDY],
@@ -279,6 +288,7 @@ pub const TOOLS: &[Tool] = &[
             PLAN,
             optional("rounds", Number, Some("--rounds"), "How often each cell"),
             optional("name", Name, Some("--name"), "The study's name"),
+            QUEUED_BY,
         ],
     },
     Tool {
@@ -298,6 +308,7 @@ pub const TOOLS: &[Tool] = &[
                 "The step: all, release, day, week, \"10 commits\"",
             ),
             optional("name", Name, Some("--name"), "The study's name"),
+            QUEUED_BY,
         ],
     },
     Tool {
@@ -318,6 +329,7 @@ pub const TOOLS: &[Tool] = &[
             ),
             BUDGET,
             optional("name", Name, Some("--name"), "The study's name"),
+            QUEUED_BY,
         ],
     },
     Tool {
@@ -343,6 +355,7 @@ pub const TOOLS: &[Tool] = &[
             ),
             BUDGET,
             optional("name", Name, Some("--name"), "The study's name"),
+            QUEUED_BY,
         ],
     },
     Tool {
@@ -352,7 +365,7 @@ pub const TOOLS: &[Tool] = &[
         command: &["queue", "cancel"],
         parameters: &[
             required("job", Number, None, "The job's number"),
-            optional("by", Text, Some("--by"), "Who cancels it"),
+            optional("by", Person, Some("--by"), "Who cancels it"),
         ],
     },
     Tool {
@@ -370,7 +383,7 @@ pub const TOOLS: &[Tool] = &[
                 "How it stands",
             ),
             optional("note", Text, Some("--note"), "Why, or what comes next"),
-            optional("by", Text, Some("--by"), "Who says it"),
+            optional("by", Person, Some("--by"), "Who says it"),
         ],
     },
     Tool {
@@ -382,7 +395,7 @@ pub const TOOLS: &[Tool] = &[
             TARGET,
             required("version", Text, None, "The version"),
             required("note", Text, None, "The note"),
-            optional("by", Text, Some("--by"), "Who writes it"),
+            optional("by", Person, Some("--by"), "Who writes it"),
         ],
     },
 ];

@@ -9,7 +9,6 @@ use crate::tools::{Parameter, ParameterKind, Tool};
 const LONGEST: usize = 2000;
 /// Most values of a parameter that takes several.
 const MOST: usize = 100;
-
 /// Something that a caller gave and that can't be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongArgument {
@@ -58,6 +57,15 @@ pub fn words_of(tool: &Tool, given: &Map<String, Value>) -> Result<Vec<String>, 
         };
         let values = values_of(parameter, value).map_err(|why| wrong(&why))?;
         match parameter.option {
+            // Who asks is said of the queue's job, and not to the command that is queued.
+            Some(option) if parameter.kind == ParameterKind::Person => {
+                let own_end = words.iter().position(|word| word == "--");
+                let own_end = own_end.unwrap_or(words.len());
+                words.splice(
+                    own_end..own_end,
+                    values.iter().map(|it| format!("{option}={it}")),
+                );
+            }
             Some(option) => words.extend(values.iter().map(|it| format!("{option}={it}"))),
             None => behind.extend(values),
         }
@@ -72,7 +80,7 @@ pub fn words_of(tool: &Tool, given: &Map<String, Value>) -> Result<Vec<String>, 
 /// A value as words.
 fn values_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String> {
     match parameter.kind {
-        ParameterKind::Text => Ok(vec![text(value)?]),
+        ParameterKind::Text | ParameterKind::Person => Ok(vec![text(value)?]),
         ParameterKind::Name => Ok(vec![name(value)?]),
         ParameterKind::Names => several(value)?.iter().map(study).collect(),
         ParameterKind::Versions => several(value)?.iter().map(text).collect(),
@@ -136,7 +144,9 @@ fn study(value: &Value) -> Result<String, String> {
 pub(crate) fn schema_of(tool: &Tool) -> Map<String, Value> {
     let property = |parameter: &Parameter| {
         let mut schema = match parameter.kind {
-            ParameterKind::Text | ParameterKind::Name => json!({ "type": "string" }),
+            ParameterKind::Text | ParameterKind::Name | ParameterKind::Person => {
+                json!({ "type": "string" })
+            }
             ParameterKind::Names | ParameterKind::Versions => {
                 json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
             }
@@ -198,6 +208,16 @@ mod tests {
                 "bisect",
                 json!({"plan": "plan.toml", "target": "app", "good": "v1", "bad": "v9", "budget": "2h"}),
                 "queue add -- bisect --target=app --good=v1 --bad=v9 --budget=2h -- plan.toml",
+            ),
+            (
+                "measure",
+                json!({"plan": "plan.toml", "rounds": 2, "by": "Ana"}),
+                "queue add --by=Ana -- run --rounds=2 -- plan.toml",
+            ),
+            (
+                "cancel_job",
+                json!({"job": 3, "by": "Ana"}),
+                "queue cancel --by=Ana -- 3",
             ),
         ] {
             assert_eq!(words(tool, given).unwrap(), expected);

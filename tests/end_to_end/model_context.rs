@@ -214,6 +214,7 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
     // What a tool calls `by` and isn't a person is its caller's to say.
     let explained = place.prints_of(&["explain", "step-1", "--at", "v2", "--format", "markdown"]);
     assert_eq!(text(&queues[5]), explained);
+    // Also what the scope didn't permit is written down; what was only read isn't.
     let audit: Value = serde_json::from_str(&place.prints_of(&["audit", "--json"])).unwrap();
     let entries = audit.as_array().unwrap().iter();
     let of_model = entries.filter(|it| it["way"] == "mcp");
@@ -221,7 +222,11 @@ fn by_http_only_who_has_the_token_is_answered_and_nobody_guesses_it() {
     assert_eq!(
         of_model.collect::<Vec<_>>(),
         [
+            json!(["Ana", "cancel_job", {"refused": "queue"}]),
+            json!(["Ana", "annotate", {"refused": "control"}]),
+            json!(["Ana", "measure", {"refused": "queue"}]),
             json!(["Bo", "cancel_job", {"job": 7, "by": "Bo"}]),
+            json!(["Bo", "annotate", {"refused": "control"}]),
             json!(["Bo", "measure", {"plan": "plan.toml", "by": "Bo"}]),
         ]
     );

@@ -14,7 +14,7 @@ use rmcp::{
     service::{RequestContext, ServerInitializeError},
     transport::io::stdio_pipes,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::{ffi::OsString, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, process::Command, sync::Semaphore, time::timeout};
 
@@ -102,7 +102,7 @@ impl McpServer {
         &self,
         tool: &Tool,
         caller: Option<&Caller>,
-        given: &Map<String, Value>,
+        detail: String,
     ) -> Result<(), String> {
         let (Some(store), Some(caller), true) =
             (&self.store, caller, tool.scope > AccessScope::Read)
@@ -115,7 +115,7 @@ impl McpServer {
             token: caller.token.clone(),
             way: "mcp".to_owned(),
             action: tool.name.to_owned(),
-            detail: serde_json::to_string(given).unwrap_or_default(),
+            detail,
         };
         let written = store.record_audit(&entry).await;
         written.map_err(|why| format!("nothing is done, since it can't be written down: {why}"))
@@ -211,12 +211,18 @@ impl ServerHandler for McpServer {
         };
         let caller = caller_of(&context);
         if let Some(why) = self.refusal(tool, caller) {
+            let refused = json!({ "refused": tool.scope.as_str() }).to_string();
+            let why = match self.record(tool, caller, refused).await {
+                Ok(()) => why,
+                Err(unwritten) => unwritten,
+            };
             return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
         }
         let given = said_by(tool, caller, request.arguments.unwrap_or_default());
         let words = words_of(tool, &given)
             .map_err(|wrong| ErrorData::invalid_params(wrong.to_string(), None))?;
-        if let Err(why) = self.record(tool, caller, &given).await {
+        let detail = serde_json::to_string(&given).unwrap_or_default();
+        if let Err(why) = self.record(tool, caller, detail).await {
             return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
         }
         tracing::info!(tool = tool.name, "{}", words.join(" "));

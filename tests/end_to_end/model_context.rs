@@ -142,6 +142,7 @@ fn what_is_permitted_is_queued_and_said() {
             r#"cancel_job {"job": 2}"#,
             r#"annotate {"target": "app", "version": "v2", "note": "a model looked at it", "by": "Ann's model"}"#,
             r#"measure {"plan": "plan.toml", "name": "--output=x"}"#,
+            r#"measure {"plan": "--help"}"#,
         ],
     );
     assert!(names(&got[1]).contains(&"bisect"), "{}", got[1]);
@@ -156,6 +157,8 @@ fn what_is_permitted_is_queued_and_said() {
         "an option isn't a name: {}",
         got[7]
     );
+    let missing = got[8]["refused"].as_str().unwrap();
+    assert!(missing.contains("no such file"), "{missing}");
     let notes = place.prints_of(&["annotate", "--target", "app"]);
     assert!(
         notes.contains("a model looked at it") && notes.contains("Ann's model"),

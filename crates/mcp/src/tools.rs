@@ -9,10 +9,22 @@ pub enum ParameterKind {
     Text,
     /// A name, and never a path: of a target, a study, a benchmark.
     Name,
-    /// Several of them.
-    Names,
-    /// Versions of a target, several.
-    Versions,
+    /// So many of them.
+    Names {
+        /// At least.
+        min: usize,
+        /// At most.
+        max: usize,
+    },
+    /// Versions of a target, so many.
+    Versions {
+        /// At least.
+        min: usize,
+        /// At most.
+        max: usize,
+    },
+    /// A file that is there, named from the server's folder.
+    File,
     /// The name of the person who asks. Where a token says who that is, its name stands in the place of any other.
     Person,
     /// A number from 1.
@@ -81,7 +93,12 @@ const fn optional(
     }
 }
 
-use ParameterKind::{Name, Names, Number, OneOf, Person, Text, Versions};
+use ParameterKind::{File, Name, Names, Number, OneOf, Person, Text, Versions};
+
+/// Most results that are compared with each other.
+const MOST_COMPARED: usize = 6;
+/// Most studies that are explained together.
+const MOST_EXPLAINED: usize = 100;
 
 const STUDY: Parameter = required("study", Name, None, "The study's name or number");
 const TARGET: Parameter = required(
@@ -92,7 +109,7 @@ const TARGET: Parameter = required(
 );
 const PLAN: Parameter = required(
     "plan",
-    Text,
+    File,
     None,
     "The plan's file, from the server's folder",
 );
@@ -187,7 +204,10 @@ pub const TOOLS: &[Tool] = &[
         command: &["compare", "--format", "markdown"],
         parameters: &[required(
             "studies",
-            Names,
+            Names {
+                min: 2,
+                max: MOST_COMPARED,
+            },
             None,
             "Two to six studies, the baseline first",
         )],
@@ -201,7 +221,10 @@ pub const TOOLS: &[Tool] = &[
             TARGET,
             required(
                 "versions",
-                Versions,
+                Versions {
+                    min: 2,
+                    max: MOST_COMPARED,
+                },
                 None,
                 "Two to six versions, the baseline first: a name, a tag, a commit",
             ),
@@ -215,7 +238,10 @@ pub const TOOLS: &[Tool] = &[
         parameters: &[
             required(
                 "studies",
-                Names,
+                Names {
+                    min: 1,
+                    max: MOST_EXPLAINED,
+                },
                 None,
                 "Studies, the baseline first; or one bisection, try, step or run",
             ),

@@ -7,8 +7,6 @@ use crate::tools::{Parameter, ParameterKind, Tool};
 
 /// Longest text of a caller, in characters.
 const LONGEST: usize = 2000;
-/// Most values of a parameter that takes several.
-const MOST: usize = 100;
 /// Something that a caller gave and that can't be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongArgument {
@@ -82,8 +80,11 @@ fn values_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String
     match parameter.kind {
         ParameterKind::Text | ParameterKind::Person => Ok(vec![text(value)?]),
         ParameterKind::Name => Ok(vec![name(value)?]),
-        ParameterKind::Names => several(value)?.iter().map(study).collect(),
-        ParameterKind::Versions => several(value)?.iter().map(text).collect(),
+        ParameterKind::Names { min, max } => several(value, min, max)?.iter().map(study).collect(),
+        ParameterKind::Versions { min, max } => {
+            several(value, min, max)?.iter().map(text).collect()
+        }
+        ParameterKind::File => Ok(vec![file(value)?]),
         ParameterKind::Number => match value.as_u64() {
             Some(number @ 1..) => Ok(vec![number.to_string()]),
             _ => Err("is a whole number from 1".to_owned()),
@@ -98,10 +99,10 @@ fn values_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String
     }
 }
 
-fn several(value: &Value) -> Result<&[Value], String> {
+fn several(value: &Value, min: usize, max: usize) -> Result<&[Value], String> {
     match value.as_array() {
-        Some(values) if (1..=MOST).contains(&values.len()) => Ok(values),
-        _ => Err(format!("is a list of 1 to {MOST} texts")),
+        Some(values) if (min..=max).contains(&values.len()) => Ok(values),
+        _ => Err(format!("is a list of {min} to {max} texts")),
     }
 }
 
@@ -129,6 +130,15 @@ fn name(value: &Value) -> Result<String, String> {
     }
 }
 
+/// A file that is there: a job that can't be begun isn't queued.
+fn file(value: &Value) -> Result<String, String> {
+    let path = text(value)?;
+    match Path::new(&path).is_file() {
+        true => Ok(path),
+        false => Err("there is no such file in the server's folder".to_owned()),
+    }
+}
+
 /// A study's name, where a file of that name would be read in its place.
 fn study(value: &Value) -> Result<String, String> {
     let name = name(value)?;
@@ -144,12 +154,16 @@ fn study(value: &Value) -> Result<String, String> {
 pub(crate) fn schema_of(tool: &Tool) -> Map<String, Value> {
     let property = |parameter: &Parameter| {
         let mut schema = match parameter.kind {
-            ParameterKind::Text | ParameterKind::Name | ParameterKind::Person => {
-                json!({ "type": "string" })
-            }
-            ParameterKind::Names | ParameterKind::Versions => {
-                json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
-            }
+            ParameterKind::Text
+            | ParameterKind::Name
+            | ParameterKind::File
+            | ParameterKind::Person => json!({ "type": "string" }),
+            ParameterKind::Names { min, max } | ParameterKind::Versions { min, max } => json!({
+                "type": "array",
+                "items": { "type": "string" },
+                "minItems": min,
+                "maxItems": max,
+            }),
             ParameterKind::Number => json!({ "type": "integer", "minimum": 1 }),
             ParameterKind::OneOf(words) => json!({ "type": "string", "enum": words }),
         };
@@ -206,13 +220,13 @@ mod tests {
             ),
             (
                 "bisect",
-                json!({"plan": "plan.toml", "target": "app", "good": "v1", "bad": "v9", "budget": "2h"}),
-                "queue add -- bisect --target=app --good=v1 --bad=v9 --budget=2h -- plan.toml",
+                json!({"plan": "Cargo.toml", "target": "app", "good": "v1", "bad": "v9", "budget": "2h"}),
+                "queue add -- bisect --target=app --good=v1 --bad=v9 --budget=2h -- Cargo.toml",
             ),
             (
                 "measure",
-                json!({"plan": "plan.toml", "rounds": 2, "by": "Ana"}),
-                "queue add --by=Ana -- run --rounds=2 -- plan.toml",
+                json!({"plan": "Cargo.toml", "rounds": 2, "by": "Ana"}),
+                "queue add --by=Ana -- run --rounds=2 -- Cargo.toml",
             ),
             (
                 "cancel_job",
@@ -244,13 +258,33 @@ mod tests {
             ),
             (
                 "compare_studies",
-                json!({"studies": ["-"]}),
+                json!({"studies": ["-", "b"]}),
                 "`studies`: is a name, and no path",
             ),
             (
                 "compare_studies",
                 json!({"studies": "a"}),
+                "`studies`: is a list of 2 to 6 texts",
+            ),
+            (
+                "compare_versions",
+                json!({"target": "app", "versions": ["1", "2", "3", "4", "5", "6", "7"]}),
+                "`versions`: is a list of 2 to 6 texts",
+            ),
+            (
+                "explain",
+                json!({"studies": []}),
                 "`studies`: is a list of 1 to 100 texts",
+            ),
+            (
+                "measure",
+                json!({"plan": "--help"}),
+                "`plan`: there is no such file in the server's folder",
+            ),
+            (
+                "step",
+                json!({"plan": "src", "target": "app", "from": "a", "to": "b"}),
+                "`plan`: there is no such file in the server's folder",
             ),
             (
                 "show_study",
@@ -275,5 +309,19 @@ mod tests {
         ] {
             assert_eq!(words(tool, given).unwrap_err(), why);
         }
+    }
+
+    #[test]
+    fn the_schema_says_how_many_values_are_taken() {
+        let tool = TOOLS
+            .iter()
+            .find(|it| it.name == "compare_studies")
+            .unwrap();
+        let schema = Value::Object(schema_of(tool));
+        let studies = &schema["properties"]["studies"];
+        assert_eq!(
+            (&studies["minItems"], &studies["maxItems"]),
+            (&2.into(), &6.into())
+        );
     }
 }

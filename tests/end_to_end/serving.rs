@@ -733,6 +733,11 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
         answer.json()["said"],
         "6.1.18 of linux is confirmed, says carol"
     );
+    // The next answers have it, and so have pages.
+    let served = || server.get("/api/v1/alerts").json()["alerts"][0]["state"].clone();
+    assert_eq!(served(), "confirmed");
+    let page = server.get("/linux/c/6.1.18").text();
+    assert!(page.contains("carol"), "{page}");
     let alert = &alerts()["alerts"][0];
     assert_eq!(
         (&alert["state"], &alert["by"]),
@@ -741,10 +746,12 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
     let accepted = of("accepted", "it is safer", "dave");
     let answer = server.posted("/api/v1/triage", &known, &accepted);
     assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(served(), "accepted");
     assert_eq!(alerts()["alerts"][0]["state"], "accepted");
     // A note, and a measurement for a worker.
     let body = r#"{"target":"linux","version":"6.1.12","note":"</script>moved","by":"erin"}"#;
     assert_eq!(server.posted("/api/v1/annotate", &known, body).status, 200);
+    assert!(server.get("/linux/v/6.1.12").text().contains("erin"));
     let notes = place.prints_of(&["annotate", "--target", "linux"]);
     assert!(
         notes.contains("6.1.12") && notes.contains("erin"),
@@ -755,6 +762,8 @@ fn who_has_the_token_says_how_changes_stand_and_nobody_else() {
     let slug = server.slug_of_first_series("linux");
     let answer = server.posted("/api/v1/queue", &known, &body.replace("SLUG", &slug));
     assert_eq!(answer.status, 200, "{}", answer.text());
+    let status = server.get("/status/").text();
+    assert!(status.contains("--like weekly-2"), "{status}");
     let job = &jobs(&place)[0];
     let words: Vec<&str> = job["arguments"]
         .as_array()

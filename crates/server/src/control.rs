@@ -11,7 +11,7 @@ use backsight_access::Caller;
 use backsight_store::AuditEntry;
 use jiff::Timestamp;
 use serde::Serialize;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     LiveSite,
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Does what is asked for with `POST` below `/api/v1/`.
 pub async fn answer(
-    live: &LiveSite,
+    live: &Arc<LiveSite>,
     access: &ServerAccess,
     caller: &Caller,
     parts: Parts,
@@ -69,7 +69,10 @@ pub async fn answer(
         return error(StatusCode::UNPROCESSABLE_ENTITY, &why);
     }
     match said.carry_out(live).await {
-        Ok(said) => json(StatusCode::OK, &DoneView { said }),
+        Ok(said) => {
+            live.show_written().await;
+            json(StatusCode::OK, &DoneView { said })
+        }
         Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),
     }
 }

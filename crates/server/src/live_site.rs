@@ -4,10 +4,17 @@ use backsight_model::TargetName;
 use backsight_site::Site;
 use backsight_store::{Store, StoreStamp};
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
-use tokio::sync::watch;
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, watch},
+    task::spawn_blocking,
+};
 
 use crate::{SiteContent, page_cache::Edition};
 
@@ -16,6 +23,14 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Between two sites lies at least this many times what it took to make one: following a study that keeps a trial a second
 /// may not take a processor.
 const REST: u32 = 4;
+
+/// A reading of the store for an edition.
+struct Reading {
+    /// What the store was like before it.
+    stamp: StoreStamp,
+    /// Which one it is.
+    number: u64,
+}
 
 /// The site of a store as it is now.
 pub struct LiveSite {
@@ -26,8 +41,10 @@ pub struct LiveSite {
     /// Tells whoever started it what pages can't show.
     tell: fn(&str),
     edition: RwLock<Arc<Edition>>,
-    /// What the store was like before the first one was made.
-    first: StoreStamp,
+    /// Of what the shown one was made. Whoever makes another holds it.
+    shown: Mutex<Reading>,
+    /// How often the store was begun to be read for an edition.
+    readings: AtomicU64,
     /// Counts the sites that were made.
     editions: watch::Sender<u64>,
 }
@@ -48,7 +65,11 @@ impl LiveSite {
         let (site, notes) = collect(&store, &targets, is_controlled).await?;
         notes.iter().for_each(|note| tell(note));
         Ok(Arc::new(Self {
-            first,
+            shown: Mutex::new(Reading {
+                stamp: first,
+                number: 0,
+            }),
+            readings: AtomicU64::new(0),
             tell,
             edition: RwLock::new(Arc::new(Edition::new(site))),
             store,
@@ -76,38 +97,61 @@ impl LiveSite {
 
     /// Makes the site anew whenever something was written; for ever.
     pub async fn follow(self: Arc<Self>) {
-        let mut seen = self.first;
         let mut told = String::new();
         loop {
             tokio::time::sleep(LOOK).await;
+            let mut shown = self.shown.lock().await;
             let now = self.store.stamp().await;
-            if seen == now {
+            if shown.stamp == now {
                 continue;
             }
             let begun = Instant::now();
-            let this = Arc::clone(&self);
-            let runtime = tokio::runtime::Handle::current();
-            let made = tokio::task::spawn_blocking(move || {
-                runtime.block_on(collect(&this.store, &this.targets, this.is_controlled))
-            });
-            // A store that can't be read for a moment, or for ever, is no reason to lose what is shown.
-            let trouble = match made.await {
-                Ok(Ok((site, _))) => {
-                    *self.edition.write().unwrap_or_else(PoisonError::into_inner) =
-                        Arc::new(Edition::new(site));
-                    self.editions.send_modify(|edition| *edition += 1);
-                    seen = now;
-                    String::new()
-                }
-                Ok(Err(error)) => format!("pages stay as they were: {error}"),
+            let trouble = match self.make_edition(&mut shown, now).await {
+                Ok(()) => String::new(),
                 Err(error) => format!("pages stay as they were: {error}"),
             };
+            drop(shown);
             if !trouble.is_empty() && trouble != told {
                 (self.tell)(&trouble);
             }
             told = trouble;
             tokio::time::sleep(begun.elapsed() * REST).await;
         }
+    }
+
+    /// Makes the site anew with what was just written through this server: whoever wrote it finds it in the next answer. Several that
+    /// write at once wait for one edition. If the store can't be read, the pages stay as they were, and [`LiveSite::follow`] tells that.
+    pub(crate) async fn show_written(self: &Arc<Self>) {
+        let before = self.readings.load(Ordering::SeqCst);
+        let mut shown = self.shown.lock().await;
+        // Whoever held it may have begun to read after this was written. A stamp doesn't say that: PostgreSQL counts a second later.
+        if shown.number > before {
+            return;
+        }
+        let now = self.store.stamp().await;
+        let _ = self.make_edition(&mut shown, now).await;
+    }
+
+    /// Makes the site of a store that was like this before. A store that can't be read for a moment, or for ever, is no reason to lose what
+    /// is shown.
+    async fn make_edition(
+        self: &Arc<Self>,
+        shown: &mut Reading,
+        stamp: StoreStamp,
+    ) -> Result<(), String> {
+        let number = self.readings.fetch_add(1, Ordering::SeqCst) + 1;
+        let this = Arc::clone(self);
+        let runtime = Handle::current();
+        let made = spawn_blocking(move || {
+            runtime.block_on(collect(&this.store, &this.targets, this.is_controlled))
+        });
+        let made = made.await.map_err(|error| error.to_string())?;
+        let (site, _) = made.map_err(|error| error.to_string())?;
+        *self.edition.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(Edition::new(site));
+        self.editions.send_modify(|edition| *edition += 1);
+        *shown = Reading { stamp, number };
+        Ok(())
     }
 }
 

@@ -561,6 +561,10 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
             .replace("{target}", "linux")
             .replace("{versions}", "6.1.0..6.1.4")
             .replace("{study}", "weekly-1");
+        // News have no end.
+        if path == "/api/v1/events" {
+            continue;
+        }
         // Of what others have: suites, testbeds, several studies of their own.
         if path.ends_with("/tests") || path.contains("{testbeds}") || path.contains("{studies}") {
             continue;
@@ -568,6 +572,7 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
         let answer = server.get(&path);
         assert_eq!(answer.status, 200, "{path}");
         let schema = &operation["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{path}");
         let mut schema = schema.clone();
         schema["components"] = description["components"].clone();
         let validator = jsonschema::validator_for(&schema).unwrap();

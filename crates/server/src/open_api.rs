@@ -46,6 +46,7 @@ pub fn open_api() -> Value {
         });
         paths.insert(format!("/api/v1/{}", operation.path), json!({ "get": get }));
     }
+    paths.insert("/api/v1/events".to_owned(), json!({ "get": events() }));
     let done = reference(
         &mut schemas,
         "Done",
@@ -91,6 +92,21 @@ pub fn open_api() -> Value {
     })
 }
 
+/// The stream of news, the one answer that isn't JSON.
+fn events() -> Value {
+    json!({
+        "operationId": "followEvents",
+        "summary": "Says when something was written: server-sent events named `edition`, whose data counts the editions of the site.",
+        "parameters": [],
+        "responses": {
+            "200": {
+                "description": "A stream that ends with the server.",
+                "content": { "text/event-stream": { "schema": { "type": "string" } } },
+            },
+        },
+    })
+}
+
 /// Puts a schema and its parts among the others; returns what refers to it.
 fn reference(schemas: &mut Map<String, Value>, name: &str, mut schema: Value) -> Value {
     let own = |part: &str| format!("{name}.{part}");
@@ -125,5 +141,53 @@ fn point(schema: &mut Value, own: &impl Fn(&str) -> String) {
         }
         Value::Array(all) => all.iter_mut().for_each(|value| point(value, own)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paths in the first column of the tables below a heading of the guide.
+    fn paths_of_guide(heading: &str) -> Vec<&'static str> {
+        let guide = include_str!("../../../docs/how-to/serve-a-site.md");
+        let (_, section) = guide.split_once(heading).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let cells = rows.filter_map(|row| row.split('|').nth(1));
+        cells
+            .flat_map(|cell| cell.split(',').map(|path| path.trim().trim_matches('`')))
+            .collect()
+    }
+
+    /// Whether a path is one of the description's, of which it has examples for parameters.
+    fn is_described(paths: &Map<String, Value>, path: &str, method: &str) -> bool {
+        let found = paths.iter().find(|(described, _)| {
+            let (described, path) = (described.split('/'), path.split('/'));
+            described.clone().count() == path.clone().count()
+                && described
+                    .zip(path)
+                    .all(|(part, it)| part.starts_with('{') || part == it)
+        });
+        found.is_some_and(|(_, operations)| operations.get(method).is_some())
+    }
+
+    #[test]
+    fn everything_in_the_guide_is_described() {
+        let description = open_api();
+        let paths = description["paths"].as_object().unwrap();
+        let asked = paths_of_guide("## Ask it from a program");
+        assert_eq!(asked.len(), OPERATIONS.len() + 1, "{asked:?}");
+        for path in asked {
+            assert!(
+                is_described(paths, &format!("/api/v1/{path}"), "get"),
+                "{path}"
+            );
+        }
+        let said = paths_of_guide("## Say something from a page");
+        assert_eq!(said.len(), WRITE_OPERATIONS.len(), "{said:?}");
+        for path in said {
+            assert!(is_described(paths, path, "post"), "{path}");
+        }
     }
 }

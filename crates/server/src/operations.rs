@@ -152,6 +152,14 @@ pub const OPERATIONS: &[Operation] = &[
         schema: || Some(schema_of::<QueueView>()),
     },
     Operation {
+        id: "getCaller",
+        path: "me",
+        about: "Who asks, as far as the server knows, and what this one may do.",
+        parameters: &[],
+        refusal: "",
+        schema: || Some(schema_of::<CallerView<'_>>()),
+    },
+    Operation {
         id: "getDescription",
         path: "openapi.json",
         about: "This description.",

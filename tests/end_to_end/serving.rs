@@ -551,6 +551,11 @@ fn the_api_answers_what_the_command_prints_and_describes_itself() {
         let error = answer.json();
         assert!(error["error"].as_str().unwrap().contains(part), "{error}");
     }
+    // What a study along a history came to is the history of its target.
+    let shown = place.prints_of(&["show", "weekly-1", "--format", "json"]);
+    let study = server.get("/api/v1/studies/weekly-1").json();
+    assert_eq!(study, serde_json::from_str::<Value>(&shown).unwrap());
+    assert!(study["series"].is_array(), "{study:#}");
     // Every answer is as the description says.
     let description = server.get("/api/v1/openapi.json").json();
     for (path, operation) in description["paths"].as_object().unwrap() {

@@ -144,7 +144,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "verdict",
-        about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is.",
+        about: "What a study came to, whatever its verb: comparisons, changes, culprits, with intervals and how sure each is. A `step` is a part of its target's history, which is then the answer, with what other studies measured along it",
         scope: AccessScope::Read,
         command: &["show", "--format", "markdown"],
         parameters: &[STUDY],

@@ -219,6 +219,8 @@ async fn of_study(live: &LiveSite, asked: &str) -> Answer {
         Err(error) => return Answer::Failed(error.to_string()),
     };
     let verdict = match VerdictReport::from_store(live.store(), &study).await {
+        // It is a part of its target's history.
+        Ok(VerdictReport::History(target)) => return history(live, target.as_str(), ""),
         Ok(verdict) => verdict,
         Err(why) => return Answer::Refused(why.to_string()),
     };

@@ -138,7 +138,7 @@ pub const OPERATIONS: &[Operation] = &[
     Operation {
         id: "getStudy",
         path: "studies/{study}",
-        about: "What a study came to: what `backsight show` prints. `backsight schema` has the schemas of the kinds.",
+        about: "What a study came to: what `backsight show --format json` prints. Of a study along a history (`step`) that is the history of its target, of which it is a part. `backsight schema` has the schemas of the kinds.",
         parameters: &[("study", false, "The study's name or number.")],
         refusal: "The study measured nothing that it could be judged by.",
         schema: || None,

@@ -378,9 +378,17 @@ fn testbeds_and_studies_are_compared_as_in_a_terminal() {
         ("/api/v1/targets/linux/testbeds/6.1.4/old..other", 404),
         // Of one study alone there is nothing to compare.
         ("/compare/", 404),
+        // Studies along a history are there, and compared by its versions.
+        ("/api/v1/compare/on-old..on-new", 422),
+        ("/api/v1/compare/on-old..none", 422),
+        ("/api/v1/compare/none..on-old", 404),
+        ("/compare/on-old..on-new", 404),
     ] {
         assert_eq!(server.get(path).status, status, "{path}");
     }
+    let why = server.get("/api/v1/compare/on-old..on-new").json();
+    let why = why["error"].as_str().unwrap().to_owned();
+    assert!(why.contains("backsight compare --target linux"), "{why}");
     server.stop();
     let ended = place.ends(&["compare", "--target", "linux", "--testbeds", "old", "nwe"]);
     ended.assert_code(2);

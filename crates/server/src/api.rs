@@ -177,7 +177,7 @@ impl From<NoComparison> for Answer {
     fn from(why: NoComparison) -> Self {
         match why {
             NoComparison::Unknown(why) => Self::NotFound(why),
-            NoComparison::Count(why) => Self::Refused(why),
+            NoComparison::Count(why) | NoComparison::NotOne(why) => Self::Refused(why),
         }
     }
 }

@@ -100,7 +100,7 @@ pub const OPERATIONS: &[Operation] = &[
             false,
             "The names or numbers of two to six studies with `..` between them, the baseline first.",
         )],
-        refusal: "Fewer or more studies are named than can be compared, or one of them twice.",
+        refusal: "Fewer or more studies are named than can be compared, or one of them twice; or one isn't one thing: a study along a history (its versions are compared), a `try` (which compares its own sides), one that measured nothing.",
         schema: || Some(schema_of::<ComparisonView<'_>>()),
     },
     Operation {

@@ -74,6 +74,9 @@ pub enum NoComparison {
     /// There are too few or too many, or one of them is named twice.
     #[error("{0}")]
     Count(String),
+    /// It is there, and isn't one thing that others can be compared with.
+    #[error("{0}")]
+    NotOne(String),
 }
 
 /// A target with everything that is known of it.

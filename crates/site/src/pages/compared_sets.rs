@@ -132,7 +132,24 @@ impl DescribesRows for SetRows<'_> {
 
 /// Whether a study is one thing that others can be compared with: a history has many versions, a try its own sides.
 fn is_comparable(study: &StudyRow) -> bool {
-    study.measured > 0 && study.verb != TRY && has_report(study)
+    why_not_comparable(study).is_none()
+}
+
+/// Why a study isn't one thing that others can be compared with, and what compares what it measured.
+fn why_not_comparable(study: &StudyRow) -> Option<String> {
+    let (name, target) = (study.name.as_str(), study.target.as_ref());
+    if study.measured == 0 {
+        return Some(format!("{name} measured nothing"));
+    }
+    if study.verb == TRY {
+        return Some(format!(
+            "{name} has sides of its own, which `backsight show {name}` compares"
+        ));
+    }
+    let target = target.filter(|_| !has_report(study))?;
+    Some(format!(
+        "{name} measured many versions of {target}: `backsight compare --target {target}` compares these"
+    ))
 }
 
 /// Whether so many different things are named as can be compared.
@@ -191,12 +208,16 @@ impl Site<'_> {
         let study_of = |name: &String| {
             let is_named =
                 |study: &&StudyRow| study.name.as_str() == name || study.id.to_string() == *name;
-            self.comparable_studies().find(is_named).ok_or_else(|| {
+            let study = self.studies.iter().find(is_named).ok_or_else(|| {
                 NoComparison::Unknown(format!(
-                    "no study that can be compared is called {}",
+                    "no study is called {}",
                     backsight_report::clipped(name, 100)
                 ))
-            })
+            })?;
+            match why_not_comparable(study) {
+                Some(why) => Err(NoComparison::NotOne(why)),
+                None => Ok(study),
+            }
         };
         let studies = names.iter().map(study_of);
         let studies = studies.collect::<Result<Vec<_>, _>>()?;

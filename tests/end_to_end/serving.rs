@@ -843,8 +843,13 @@ fn tokens_of_the_store_and_a_proxy_say_who_asks_and_what_that_one_may_do() {
         "/api/v1/events",
         "/assets/control.js",
     ] {
-        assert_eq!(status(path, ""), 401, "{path}");
+        let refused = server.asked(&format!("GET {path}"), "");
+        assert_eq!(refused.status, 401, "{path}");
+        let challenge = "\r\nwww-authenticate: bearer";
+        assert!(refused.head.contains(challenge), "{path}: {}", refused.head);
     }
+    let lower = reader.replace("Bearer", "bearer");
+    assert_eq!(status("/linux/", &lower), 200);
     for token in [&reader, &ci, &ana] {
         assert_eq!(status("/linux/", token), 200);
     }

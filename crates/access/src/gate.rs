@@ -1,7 +1,7 @@
 //! Finds out who asks.
 
 use axum::{
-    http::{HeaderMap, HeaderName, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use backsight_store::{AccessScope, AccessToken, Store, TokenHash};
@@ -17,6 +17,8 @@ use tokio::{
 
 /// The header in which a proxy says who asks, unless whoever runs the server names another.
 pub const PERSON_HEADER: &str = "x-forwarded-user";
+/// The scheme by which a token is sent (RFC 6750).
+const SCHEME: &str = "Bearer";
 /// How long a wrong token is answered after, one at a time: ten a second can be tried at most.
 const WRONG: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 100 });
 /// Wrong ones that wait for their answer; more are sent away at once.
@@ -78,16 +80,23 @@ impl AccessRefusal {
     }
 }
 
+impl AccessRefusal {
+    /// An answer with what says how to be let in, where a token is wanted.
+    pub fn with_challenge(&self, mut answer: Response) -> Response {
+        if *self == Self::Unknown {
+            let scheme = HeaderValue::from_static(SCHEME);
+            answer
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        answer
+    }
+}
+
 impl IntoResponse for AccessRefusal {
     fn into_response(self) -> Response {
-        let said = format!("{}\n", self.sentence());
-        match self {
-            Self::Unknown => {
-                let how = [(header::WWW_AUTHENTICATE, "Bearer")];
-                (self.status(), how, said).into_response()
-            }
-            _ => (self.status(), said).into_response(),
-        }
+        let answer = (self.status(), format!("{}\n", self.sentence()));
+        self.with_challenge(answer.into_response())
     }
 }
 
@@ -130,10 +139,12 @@ impl Gate {
         let given = headers.get(header::AUTHORIZATION);
         let given = given.and_then(|given| given.to_str().ok());
         // Whoever has let a caller in by other means says so in the same header.
-        let Some(given) = given.and_then(|given| given.strip_prefix("Bearer ")) else {
+        let given = given.and_then(|given| given.split_once(' '));
+        let token = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME));
+        let Some((_, token)) = token else {
             return Ok(None);
         };
-        let hash = TokenHash::of(given.trim());
+        let hash = TokenHash::of(token.trim());
         if self.inner.own.as_ref() == Some(&hash) {
             return Ok(Some(Caller {
                 person: None,
@@ -230,7 +241,6 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     async fn store_with(tokens: &[(&str, AccessScope, Option<i64>)]) -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
@@ -311,6 +321,38 @@ mod tests {
                 matches!(said, Err(AccessRefusal::NoPerson(_))),
                 "{people:?}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_scheme_of_a_token_has_no_case() {
+        let (_folder, store) = store_with(&[("one", AccessScope::Read, None)]).await;
+        let gate = gate(&store);
+        for (scheme, is_taken) in [
+            ("Bearer", true),
+            ("bearer", true),
+            ("BEARER ", true),
+            ("Basic", false),
+            ("Bear", false),
+        ] {
+            let given = HeaderValue::from_str(&format!("{scheme} secret of one")).unwrap();
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, given)]);
+            let caller = gate.caller(&headers).await.unwrap();
+            assert_eq!(caller.is_some(), is_taken, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn only_who_has_no_token_is_told_how_to_be_let_in() {
+        let person = HeaderName::from_static(PERSON_HEADER);
+        for (refusal, is_told) in [
+            (AccessRefusal::Unknown, true),
+            (AccessRefusal::TooMany, false),
+            (AccessRefusal::NoPerson(person), false),
+        ] {
+            let answer = refusal.into_response();
+            let told = answer.headers().get(header::WWW_AUTHENTICATE);
+            assert_eq!(told.is_some(), is_told, "{answer:?}");
         }
     }
 

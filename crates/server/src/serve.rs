@@ -122,7 +122,8 @@ async fn guard(State(server): State<Server>, mut request: Request, next: Next) -
                 next.run(request).await
             }
             Err(refusal) if request.uri().path().starts_with("/api/") => {
-                control::error(refusal.status(), &refusal.sentence())
+                let answer = control::error(refusal.status(), &refusal.sentence());
+                refusal.with_challenge(answer)
             }
             Err(refusal) => refusal.into_response(),
         }

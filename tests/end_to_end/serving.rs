@@ -919,6 +919,14 @@ fn tokens_of_the_store_and_a_proxy_say_who_asks_and_what_that_one_may_do() {
     ] {
         assert!(audit.contains(part), "{part}: {audit}");
     }
+    // Of a token that was made, what it may do and whose it is.
+    let entries: Value = serde_json::from_str(&place.prints_of(&["audit", "--json"])).unwrap();
+    let mut entries = entries.as_array().unwrap().iter();
+    let made = entries.find(|it| it["action"] == "token add" && it["said"]["name"] == "ci");
+    assert_eq!(
+        made.unwrap()["said"],
+        serde_json::json!({"name": "ci", "person": "ci", "scope": "queue", "until": null})
+    );
     // Neither the store nor what the server said has a token.
     let database = fs::read(place.path("store/backsight.db")).unwrap();
     let secret = ana.trim().rsplit('_').next().unwrap().as_bytes();

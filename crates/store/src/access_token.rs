@@ -115,7 +115,13 @@ impl Store {
         .bind(token.made.to_string())
         .bind(&token.made_by)
         .bind(token.ends.map(|end| end.to_string()));
-        let entry = entry_about(&token.name, "token add", &token.made_by, token.made);
+        let made = serde_json::json!({
+            "name": token.name,
+            "person": token.person,
+            "scope": token.scope.as_str(),
+            "until": token.ends,
+        });
+        let entry = entry_of("token add", &token.made_by, token.made, &made);
         self.change_token(asked, &entry).await
     }
 
@@ -156,7 +162,8 @@ impl Store {
         .bind(now.to_string())
         .bind(by)
         .bind(name);
-        let entry = entry_about(name, "token revoke", by, now);
+        let revoked = serde_json::json!({ "name": name });
+        let entry = entry_of("token revoke", by, now, &revoked);
         self.change_token(asked, &entry).await
     }
 
@@ -177,13 +184,13 @@ impl Store {
 }
 
 /// That somebody did this with a token, by a command.
-fn entry_about(token: &str, action: &str, by: &str, at: Timestamp) -> AuditEntry {
+fn entry_of(action: &str, by: &str, at: Timestamp, said: &serde_json::Value) -> AuditEntry {
     AuditEntry {
         at,
         person: by.to_owned(),
         token: None,
         way: "command".to_owned(),
         action: action.to_owned(),
-        detail: serde_json::json!({ "name": token }).to_string(),
+        detail: said.to_string(),
     }
 }

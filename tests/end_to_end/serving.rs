@@ -927,6 +927,8 @@ fn tokens_of_the_store_and_a_proxy_say_who_asks_and_what_that_one_may_do() {
         made.unwrap()["said"],
         serde_json::json!({"name": "ci", "person": "ci", "scope": "queue", "until": null})
     );
+    // Asked for no entries it would say that nothing was asked.
+    place.ends(&["audit", "--limit", "0"]).assert_code(2);
     // Neither the store nor what the server said has a token.
     let database = fs::read(place.path("store/backsight.db")).unwrap();
     let secret = ana.trim().rsplit('_').next().unwrap().as_bytes();

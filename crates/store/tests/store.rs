@@ -2865,6 +2865,22 @@ fn what_can_not_be_reached_is_said_without_a_password() {
                 "encrypted connection",
             ),
             ("postgres://me:s3cret@lab:x/b", "invalid port"),
+            (
+                "postgres://me:s3cret@lab/b?sslmod=require",
+                "the option `sslmod` isn't known; did you mean `sslmode`?",
+            ),
+            (
+                "postgres://me:s3cret@lab/b?user=me&ssl=true",
+                "ssl asks for an encrypted connection",
+            ),
+            (
+                "postgres://me:s3cret@lab/b?connect_timeout=5",
+                "the option `connect_timeout` isn't known; known are host,",
+            ),
+            (
+                "postgres:///b?password=%61@s3cret&sslmod=require",
+                "an option behind `?` isn't known",
+            ),
         ] {
             let location = StoreLocation::from(url).with_controller_folder(folder.path());
             let error = Store::open(location).await.unwrap_err();

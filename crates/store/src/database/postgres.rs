@@ -3,6 +3,7 @@
 //! A connection that was cut, or a server that is being restarted, is asked again for as long as the store is patient. Commits wait for
 //! the disk, whatever the server's configuration says.
 
+use backsight_model::did_you_mean;
 use sqlx::{
     ConnectOptions as _,
     postgres::{PgConnectOptions, PgPoolOptions, PgSslMode},
@@ -28,6 +29,32 @@ const CONNECTIONS: u32 = 8;
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// A transaction that sees the database as it was when it began.
 pub(super) const BEGIN_TO_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// The options that an address may have.
+const OPTIONS: [&str; 11] = [
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "sslmode",
+    "ssl-mode",
+    "application_name",
+    "options",
+    "statement-cache-capacity",
+];
+/// Options by which people ask for encryption.
+const ENCRYPTION_OPTIONS: [&str; 9] = [
+    "ssl",
+    "tls",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+];
 /// The file in the controller's folder that says which store this is.
 const IDENTITY_FILE: &str = "store-identity";
 
@@ -51,13 +78,11 @@ impl PostgresAddress {
         if options.get_database().is_none_or(str::is_empty) {
             return Err(unreadable("it names no database".to_owned()));
         }
+        check_options(url).map_err(unreadable)?;
         if let PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull =
             options.get_ssl_mode()
         {
-            return Err(unreadable(
-                "sslmode asks for an encrypted connection, which this Backsight can't make: use a unix socket, a tunnel (ssh, WireGuard), or sslmode=disable in a network that you trust"
-                    .to_owned(),
-            ));
+            return Err(unreadable(unencrypted("sslmode")));
         }
         let options = options
             .application_name("backsight")
@@ -75,6 +100,38 @@ impl PostgresAddress {
     pub(crate) fn options(&self) -> &PgConnectOptions {
         &self.options
     }
+}
+
+/// Refuses options of a URL that nothing would come of: whoever wrote one relies on it.
+fn check_options(url: &str) -> Result<(), String> {
+    let options = url.split_once('?').map_or("", |(_, options)| options);
+    let options = options.split('#').next().unwrap_or_default();
+    // Of a password that nobody escaped a part may stand there.
+    let may_be_secret = options.contains('@');
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let name = option.split('=').next().unwrap_or_default();
+        let is_known = OPTIONS.contains(&name) || name.starts_with("options[");
+        if is_known {
+            continue;
+        }
+        if ENCRYPTION_OPTIONS.contains(&name) {
+            return Err(unencrypted(name));
+        }
+        if may_be_secret {
+            return Err("an option behind `?` isn't known".to_owned());
+        }
+        let near = did_you_mean(name, OPTIONS.iter().copied());
+        let near = near.unwrap_or_else(|| format!("known are {}", OPTIONS.join(", ")));
+        return Err(format!("the option `{name}` isn't known; {near}"));
+    }
+    Ok(())
+}
+
+/// What is said of an option that asks for encryption.
+fn unencrypted(option: &str) -> String {
+    format!(
+        "{option} asks for an encrypted connection, which this Backsight can't make: use a unix socket, a tunnel (ssh, WireGuard), or sslmode=disable in a network that you trust"
+    )
 }
 
 /// Whether a store has to be there already.

@@ -155,6 +155,23 @@ fn a_slow_commit_is_found_taken_back_and_told_unattended() {
         status.contains("Standing jobs") && status.contains("1 verified"),
         "{status}"
     );
+    // A copy goes on where the store was.
+    let copied = place.prints_of(&["store", "copy", &place.at("store"), &place.at("copy")]);
+    assert!(
+        copied.contains("changes that were told: 1, studies of standing jobs: "),
+        "{copied}"
+    );
+    let of_copy = |words: &[&str]| {
+        let copy = place.at("copy");
+        place.prints_of(&[&["--store", &copy], words].concat())
+    };
+    // The first line also has a time.
+    let known = |said: &str| said.lines().nth(1).unwrap().to_owned();
+    let planned = of_copy(&["watch", "--dry-run"]);
+    assert!(planned.starts_with("main: nothing is new; "), "{planned}");
+    assert_eq!(known(&planned), known(&after));
+    let notify = ["notify", "--config", "store/notify.toml", "--dry-run"];
+    assert_eq!(of_copy(&notify), "team: nothing new\n");
     place.assert_nothing_left();
 }
 

@@ -1,7 +1,9 @@
 //! `backsight store copy`: the studies of one store in another.
 
 use backsight_model::counted;
-use backsight_store::{CopiedStudy, CopyCounts, Store, StoreCopy, StoreLocation, StudyRow};
+use backsight_store::{
+    CopiedContinuation, CopiedStudy, CopyCounts, Store, StoreCopy, StoreLocation, StudyRow,
+};
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
@@ -38,7 +40,8 @@ impl StoreCopyArgs {
             let from = Store::open_existing(&self.from).await.into_diagnostic()?;
             let studies = self.chosen(&from).await?;
             let to = Store::open(&self.to).await.into_diagnostic()?;
-            let has_failed = copy(&from, &to, &studies).await?;
+            let is_whole = self.studies.is_empty();
+            let has_failed = copy(&from, &to, &studies, is_whole).await?;
             to.close().await;
             from.close().await;
             Ok(ExitStatus::failed_if(has_failed))
@@ -76,8 +79,13 @@ impl StoreCopyArgs {
     }
 }
 
-/// Copies studies one by one; tells whether one of them couldn't be.
-async fn copy(from: &Store, to: &Store, studies: &[StudyRow]) -> miette::Result<bool> {
+/// Copies studies one by one, and with all of them what `notify` and `watch` go on from; tells whether a study couldn't be copied.
+async fn copy(
+    from: &Store,
+    to: &Store,
+    studies: &[StudyRow],
+    is_whole: bool,
+) -> miette::Result<bool> {
     let mut copy = StoreCopy::begin(from.clone(), to.clone())
         .await
         .into_diagnostic()?;
@@ -117,6 +125,15 @@ async fn copy(from: &Store, to: &Store, studies: &[StudyRow]) -> miette::Result<
         }
     }
     let notes = copy.notes().await.into_diagnostic()?;
+    if is_whole {
+        let went_along = copy.continuation().await.into_diagnostic()?;
+        if went_along != CopiedContinuation::default() {
+            files::print(&format!(
+                "copied with them: changes that were told: {}, studies of standing jobs: {}, entries of the audit: {}\n",
+                went_along.told, went_along.watch_studies, went_along.audit_entries
+            ))?;
+        }
+    }
     files::print(&format!(
         "{copied} of {} studies copied to {}, {present} there already: {}, {}, {}, {}; what was written was read again and compared\n",
         studies.len(),

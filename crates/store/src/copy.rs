@@ -5,8 +5,9 @@
 //! begin no study; in a folder, nobody else writes.
 //!
 //! The two stores number studies and records of hosts on their own; a study is known again by when it began, its seed and its verb.
-//! The queue, the leases of processes, tokens and the record of what was asked with them belong to a store, and stay there.
+//! The queue with its reservations, the leases of processes, tokens and settings belong to a store, and stay there.
 
+mod continuation;
 mod digest;
 mod reseal;
 mod table;
@@ -24,7 +25,8 @@ use crate::{
     query::{Argument, QueryBuilder, Transaction, query, query_scalar},
     study::refuse_in_use,
 };
-use digest::Digest;
+pub use continuation::CopiedContinuation;
+use digest::{Digest, RowHash, row_hash};
 use reseal::reseal;
 use table::{CopyRow, CopyTable};
 
@@ -349,42 +351,73 @@ impl StoreCopy {
     /// # Errors
     /// The stores' own.
     pub async fn notes(&self) -> Result<usize, StoreError> {
-        let (from, to) = (&self.from.database, &self.to.database);
         let mut copied = 0;
         for (name, number) in NOTE_TABLES {
-            let table = CopyTable::new(to, name).await?;
-            let mut reading = from.begin_to_read().await?;
-            let mut tx = to.begin_alone(name).await?;
-            let unnumbered = |row: &CopyRow| table.without(row, *number);
-            let there = table.read_all(to, &mut tx).await?;
-            let there: Vec<CopyRow> = there.iter().map(unnumbered).collect();
-            let new = table.read_all(from, &mut reading).await?;
-            let new = new
-                .into_iter()
-                .filter(|row| !there.contains(&unnumbered(row)));
-            let mut new: Vec<CopyRow> = new.collect();
-            if let Some(number) = number {
-                let highest = format!(
-                    "SELECT CAST(COALESCE(MAX({number}), 0) AS BIGINT) AS highest FROM {name}"
-                );
-                let rows = QueryBuilder::new(&highest)
-                    .build()
-                    .fetch_all(&mut *tx)
-                    .await;
-                let rows = rows.map_err(|e| to.fault(e))?;
-                let mut highest: i64 = match rows.first() {
-                    Some(row) => to.column(row, "highest")?,
-                    None => 0,
-                };
-                for row in &mut new {
-                    highest += 1;
-                    table.set(row, number, Argument::Whole(Some(highest)));
-                }
-            }
-            copied += table.insert_new(&self.to, &mut tx, new).await?;
-            tx.commit().await.map_err(|e| to.fault(e))?;
+            copied += self.copy_new_rows(name, *number).await?;
         }
         Ok(copied)
+    }
+
+    /// Copies the rows of a table that the other store hasn't: how many. `number` is the column that each store numbers on its own. A row
+    /// whose key is there with other values stays as it is there.
+    async fn copy_new_rows(
+        &self,
+        name: &'static str,
+        number: Option<&str>,
+    ) -> Result<usize, StoreError> {
+        let (from, to) = (&self.from.database, &self.to.database);
+        let table = CopyTable::new(to, name).await?;
+        let mut reading = from.begin_to_read().await?;
+        let mut tx = to.begin_alone(name).await?;
+        let hash = |row: &CopyRow| row_hash(&table.without(row, number));
+        let there = table.read_all(to, &mut tx).await?;
+        let there: HashSet<RowHash> = there.iter().map(hash).collect();
+        let new = table.read_all(from, &mut reading).await?;
+        let new = new.into_iter().filter(|row| !there.contains(&hash(row)));
+        let mut new: Vec<CopyRow> = new.collect();
+        if let Some(number) = number {
+            let highest =
+                format!("SELECT CAST(COALESCE(MAX({number}), 0) AS BIGINT) AS highest FROM {name}");
+            let rows = QueryBuilder::new(&highest)
+                .build()
+                .fetch_all(&mut *tx)
+                .await;
+            let rows = rows.map_err(|e| to.fault(e))?;
+            let mut highest: i64 = match rows.first() {
+                Some(row) => to.column(row, "highest")?,
+                None => 0,
+            };
+            for row in &mut new {
+                highest += 1;
+                table.set(row, number, Argument::Whole(Some(highest)));
+            }
+        }
+        let expected: HashSet<RowHash> = new.iter().map(row_hash).collect();
+        let copied = table.insert_new(&self.to, &mut tx, new).await?;
+        self.compare_written(&table, &mut tx, &expected, copied)
+            .await?;
+        tx.commit().await.map_err(|e| to.fault(e))?;
+        Ok(copied)
+    }
+
+    /// Reads a table again, and compares: so many of its rows are `expected` ones.
+    async fn compare_written(
+        &self,
+        table: &CopyTable,
+        tx: &mut Transaction,
+        expected: &HashSet<RowHash>,
+        copied: usize,
+    ) -> Result<(), StoreError> {
+        let to = &self.to.database;
+        let written = table.read_all(to, tx).await?;
+        let written = written.iter().map(row_hash);
+        match written.filter(|row| expected.contains(row)).count() {
+            count if count == copied => Ok(()),
+            count => Err(to.strange(
+                "the rows that were copied",
+                format!("{count} of {copied} in `{}`", table.name),
+            )),
+        }
     }
 }
 
@@ -433,22 +466,18 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{continuation::CONTINUATION_TABLES, *};
 
     /// Tables that aren't copied: what belongs to a store itself, and what is copied by reference.
     const LEFT: &[&str] = &[
         "_sqlx_migrations",
         "access_token",
-        "audit_entry",
         "job",
         "reservation",
         "queue_state",
         "queue_worker",
         "job_run",
         "job_dependency",
-        "notify_channel",
-        "told",
-        "watch_study",
         "history_finding",
         "pruned",
         "raw_object",
@@ -466,7 +495,8 @@ mod tests {
         let asked = query_scalar::<String>("SELECT name FROM sqlite_master WHERE type = 'table'");
         for table in asked.fetch_all(store.database.pool()).await.unwrap() {
             let is_copied = STUDY_TABLES.contains(&table.as_str())
-                || NOTE_TABLES.iter().any(|(name, _)| *name == table);
+                || NOTE_TABLES.iter().any(|(name, _)| *name == table)
+                || CONTINUATION_TABLES.contains(&table.as_str());
             assert!(
                 is_copied != LEFT.contains(&table.as_str()),
                 "{table}: say in one of the lists what is done with it"

@@ -90,7 +90,7 @@ pub use access_token::{AccessScope, AccessToken, TokenHash};
 pub use audit::AuditEntry;
 pub use bucket_error::{BucketError, BucketFault};
 pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
-pub use copy::{CopiedStudy, CopyCounts, StoreCopy};
+pub use copy::{CopiedContinuation, CopiedStudy, CopyCounts, StoreCopy};
 pub use core_file::CoreFileRow;
 pub use error::StoreError;
 pub use finished::{FileContent, FinishedFile, FinishedStudy, FinishedTrial};

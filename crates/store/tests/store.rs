@@ -341,6 +341,7 @@ on_both_engines! {
     logs_of_builds_and_boots_go_by_their_own_rule,
     trials_that_are_recorded_while_others_prune_have_their_outputs,
     a_study_is_copied_there_and_back,
+    what_was_told_and_what_a_standing_job_began_go_along_with_all_studies,
     a_study_that_went_on_takes_the_place_of_its_copy,
     a_study_with_a_damaged_output_is_not_copied_and_one_with_a_pruned_one_is,
     } {

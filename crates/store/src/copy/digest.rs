@@ -50,6 +50,18 @@ impl Digest {
     }
 }
 
+/// What the values of a row come to.
+pub(super) type RowHash = [u8; 32];
+
+/// The hash of a row with all its values.
+pub(super) fn row_hash(row: &CopyRow) -> RowHash {
+    let mut hasher = blake3::Hasher::new();
+    for value in row {
+        hash(&mut hasher, value);
+    }
+    *hasher.finalize().as_bytes()
+}
+
 /// Hashes a value so that no two rows of different values hash the same bytes.
 fn hash(hasher: &mut blake3::Hasher, value: &Argument) {
     let mut bytes = |kind: u8, bytes: Option<&[u8]>| {

@@ -214,6 +214,14 @@ impl CopyTable {
         row.get(self.position(column)?)
     }
 
+    /// The text of a column; none where it has none.
+    pub(super) fn text<'r>(&self, row: &'r CopyRow, column: &str) -> Option<&'r str> {
+        match self.get(row, column) {
+            Some(Argument::Text(text)) => text.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Sets a column, where there is such a one.
     pub(super) fn set(&self, row: &mut CopyRow, column: &str, value: Argument) {
         if let Some(there) = self.position(column).and_then(|at| row.get_mut(at)) {

@@ -7,7 +7,8 @@ use backsight_model::{
     HostName, HostRecord, Outcome, StudyState, SuiteRun, TestResult, TestResults, TriageState,
 };
 use backsight_store::{
-    CopiedStudy, CopyCounts, KeptReferences, RawRef, Store, StoreCopy, StoreError, StudyId,
+    AuditEntry, ChannelState, CopiedContinuation, CopiedStudy, CopyCounts, KeptReferences, RawRef,
+    Store, StoreCopy, StoreError, StudyId, ToldChange, ToldState, WatchStudyPurpose,
 };
 use std::fs;
 
@@ -218,4 +219,101 @@ pub async fn a_study_with_a_damaged_output_is_not_copied_and_one_with_a_pruned_o
         two.raw(&raw).await,
         Err(StoreError::Pruned { .. })
     ));
+}
+
+/// A channel is told of a change, or that it is over, at this second.
+async fn tell(store: &Store, state: ToldState, message: &str, at: i64) {
+    let change = ToldChange {
+        thread: "t".into(),
+        channel: "team".into(),
+        target: "app".parse().unwrap(),
+        version: "b".into(),
+        name: "v2".into(),
+        after: Some("a".into()),
+        until: "b".into(),
+        state: None,
+        message: None,
+        told: None,
+        messages: 0,
+        saying: None,
+    };
+    store.record_saying(&change, state, message).await.unwrap();
+    let at = jiff::Timestamp::from_second(at).unwrap();
+    store.record_told("team", message, at).await.unwrap();
+}
+
+pub async fn what_was_told_and_what_a_standing_job_began_go_along_with_all_studies(engine: Engine) {
+    let (first, second) = (Place::new(Engine::Sqlite), Place::new(engine));
+    let one = Store::open(first.location()).await.unwrap();
+    let two = Store::open(second.location()).await.unwrap();
+    let target: backsight_model::TargetName = "app".parse().unwrap();
+    // The other store has a job of that name, whose study has the same name.
+    for (store, question) in [(&two, "theirs"), (&one, "ours"), (&one, "never begun")] {
+        let purpose = WatchStudyPurpose::Measure;
+        let began = store
+            .add_watch_study("main", &target, purpose, question)
+            .await
+            .unwrap();
+        if question != "never begun" {
+            full_study(store, began.study.as_str()).await;
+        }
+    }
+    tell(&one, ToldState::Open, "m1", 100).await;
+    let mut channel = one.channel_state("team").await.unwrap();
+    let later = jiff::Timestamp::from_second(1000).unwrap();
+    assert!(one.take_channel("team", &mut channel, later).await.unwrap());
+    channel.failures = 2;
+    channel.next_try = Some(later);
+    let entry = AuditEntry {
+        at: later,
+        person: "Ann".into(),
+        token: None,
+        way: "serve".into(),
+        action: "triage".into(),
+        detail: "{}".into(),
+    };
+    one.record_audit(&entry).await.unwrap();
+    one.release_channel("team", &channel).await.unwrap();
+    copied(&one, &two).await;
+    let copy = StoreCopy::begin(one.clone(), two.clone()).await.unwrap();
+    let all = CopiedContinuation {
+        told: 1,
+        watch_studies: 1,
+        audit_entries: 1,
+    };
+    assert_eq!(copy.continuation().await.unwrap(), all);
+    let nothing = CopiedContinuation::default();
+    assert_eq!(copy.continuation().await.unwrap(), nothing);
+    let told = one.told_changes("team", &target).await.unwrap();
+    assert_eq!(two.told_changes("team", &target).await.unwrap(), told);
+    assert_eq!(
+        two.channel_state("team").await.unwrap(),
+        ChannelState {
+            taken_until: None,
+            ..channel
+        }
+    );
+    assert_eq!(two.audit_entries(9).await.unwrap(), [entry]);
+    let began = two.watch_studies("main", &target).await.unwrap();
+    let began: Vec<_> = began
+        .iter()
+        .map(|it| (it.number, it.study.as_str(), it.question.as_str()))
+        .collect();
+    assert_eq!(
+        began,
+        [
+            (1, "main-measure-1", "theirs"),
+            (2, "main-measure-1-2", "ours")
+        ]
+    );
+
+    // What was told last counts, in whichever store.
+    tell(&one, ToldState::Over, "m2", 200).await;
+    assert_eq!(copy.continuation().await.unwrap().told, 1);
+    let told = one.told_changes("team", &target).await.unwrap();
+    assert_eq!(two.told_changes("team", &target).await.unwrap(), told);
+    tell(&two, ToldState::Open, "m3", 300).await;
+    assert_eq!(copy.continuation().await.unwrap(), nothing);
+    let told = two.told_changes("team", &target).await.unwrap();
+    assert_eq!(told[0].message.as_deref(), Some("m3"));
 }

@@ -86,7 +86,8 @@ pub fn with_unjudged() -> Place {
     place
 }
 
-fn with_store(place: &Place, does: impl AsyncFnOnce(&Store)) {
+/// Does something with the store of a place.
+pub fn with_store(place: &Place, does: impl AsyncFnOnce(&Store)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,11 +1,14 @@
 //! Standing jobs: a tree that is followed unattended, what is found in it, and what happens when somebody dies or goes away.
 
 use backsight_test_needs::Need;
+use jiff::{SignedDuration, Timestamp};
 use nix::sys::signal::Signal;
 use std::{fs, time::Duration};
 
 use crate::{
+    history::with_store,
     place::Place,
+    processes,
     running::{Ended, Running},
     stepping::{git, two_testbeds},
 };
@@ -73,6 +76,20 @@ fn changed(place: &Place) {
 fn measured(place: &Place) -> usize {
     let studies = place.prints_of(&["studies", "--json"]);
     studies.matches("\"main-measure-").count()
+}
+
+/// Notes that a channel failed, and is tried again so many seconds later.
+fn fail_channel(place: &Place, channel: &str, seconds: i64) {
+    with_store(place, async |store| {
+        let mut state = store.channel_state(channel).await.unwrap();
+        let next = Timestamp::now() + SignedDuration::from_secs(seconds);
+        let taken = store.take_channel(channel, &mut state, next).await;
+        assert!(taken.unwrap());
+        state.failures = 1;
+        state.next_try = Some(next);
+        state.problem = Some("the mail server is down".to_owned());
+        store.release_channel(channel, &state).await.unwrap();
+    });
 }
 
 #[test]
@@ -172,6 +189,23 @@ fn a_slow_commit_is_found_taken_back_and_told_unattended() {
     assert_eq!(known(&planned), known(&after));
     let notify = ["notify", "--config", "store/notify.toml", "--dry-run"];
     assert_eq!(of_copy(&notify), "team: nothing new\n");
+
+    // A channel that failed is tried again at the time that is said, between two looks.
+    fail_channel(&place, "team", 6);
+    let triage = ["triage", "app", "v20", "invalid", "--by", "Ann"];
+    place.ends(&triage).assert_code(0);
+    let working = Running::start(place.command(&["watch"]));
+    processes::until("the channel is tried again", || subjects() == 2);
+    working.signal(Signal::SIGINT);
+    let ended = working.ends_within(Duration::from_secs(20));
+    ended.assert_code(0);
+    assert!(
+        ended
+            .stderr
+            .contains("team: the mail server is down; tried again after "),
+        "{}",
+        ended.stderr
+    );
     place.assert_nothing_left();
 }
 

@@ -236,9 +236,13 @@ impl Teller for PeopleTeller<'_> {
         Ok(())
     }
 
-    async fn tell(&self, _job: &StandingJob, outlook: &Outlook) -> miette::Result<()> {
+    async fn tell(
+        &self,
+        _job: &StandingJob,
+        outlook: &Outlook,
+    ) -> miette::Result<Option<Timestamp>> {
         let Some(channels) = &self.channels else {
-            return Ok(());
+            return Ok(None);
         };
         let found = outlook.found();
         let found = found.map(|(after, until)| (after.to_owned(), until.to_owned()));
@@ -250,12 +254,14 @@ impl Teller for PeopleTeller<'_> {
             at_once: false,
             between: Some(found.collect()),
         };
-        for report in notify(self.store, channels, &options).await? {
+        let reports = notify(self.store, channels, &options).await?;
+        let again = reports.iter().filter_map(|report| report.next_try).min();
+        for report in reports {
             let is_news = !report.sent.is_empty() || !report.problems.is_empty();
             if is_news && self.shows {
                 print_report(&report, false)?;
             }
         }
-        Ok(())
+        Ok(again)
     }
 }

@@ -77,6 +77,15 @@ pub struct ChannelReport {
     pub because: Option<String>,
     /// What failed.
     pub problems: Vec<String>,
+    /// When what waits may be told: the end of quiet hours, or the next try of the channel or of a message.
+    pub next_try: Option<Timestamp>,
+}
+
+impl ChannelReport {
+    /// Notes a time at which something may be told; the first one counts.
+    fn try_at(&mut self, time: Timestamp) {
+        self.next_try = Some(self.next_try.map_or(time, |known| known.min(time)));
+    }
 }
 
 /// Tells what a store knows and hasn't told.
@@ -174,6 +183,7 @@ impl Teller<'_> {
             waiting: 0,
             because: None,
             problems: Vec::new(),
+            next_try: None,
         };
         let mut state = self.store.channel_state(self.name).await?;
         let now = self.options.now;
@@ -184,6 +194,7 @@ impl Teller<'_> {
             report.because = Some(format!(
                 "another process tells by it, until {until} at the latest"
             ));
+            report.try_at(until);
             return Ok(report);
         }
         if !self.options.dry_run
@@ -211,7 +222,7 @@ impl Teller<'_> {
     ) -> Result<(), StoreError> {
         let mut news = Vec::new();
         for target in changes {
-            self.gather(target, &mut news).await?;
+            self.gather(target, &mut news, report).await?;
         }
         report.waiting = news.len();
         if news.is_empty() {
@@ -230,6 +241,7 @@ impl Teller<'_> {
         {
             state.held_since = state.held_since.or(Some(now));
             report.because = Some(format!("quiet until {}", end.strftime("%Y-%m-%d %H:%M %Z")));
+            report.try_at(end.timestamp());
             if !self.options.dry_run {
                 return Ok(());
             }
@@ -239,6 +251,7 @@ impl Teller<'_> {
             report
                 .problems
                 .push(format!("{why}; tried again after {next}"));
+            report.try_at(next);
             if !self.options.dry_run {
                 return Ok(());
             }
@@ -282,6 +295,7 @@ impl Teller<'_> {
                     self.store
                         .record_untold(self.name, &message.key, &problem, Some(next))
                         .await?;
+                    report.try_at(next);
                     report
                         .problems
                         .push(format!("{}: {problem}", message.subject()));
@@ -291,7 +305,9 @@ impl Teller<'_> {
                         .record_untold(self.name, &message.key, &problem, None)
                         .await?;
                     state.failures = state.failures.saturating_add(1);
-                    state.next_try = Some(now + wait(state.failures, LONGEST_WAIT));
+                    let next = now + wait(state.failures, LONGEST_WAIT);
+                    state.next_try = Some(next);
+                    report.try_at(next);
                     state.problem = Some(problem.clone());
                     report.problems.push(problem);
                     return Ok(());
@@ -307,6 +323,7 @@ impl Teller<'_> {
         &self,
         target: &'a TargetChanges,
         news: &mut Vec<News<'a>>,
+        report: &mut ChannelReport,
     ) -> Result<(), StoreError> {
         let rows = self.store.told_changes(self.name, &target.target).await?;
         let matched = MatchedChanges::new(target, &rows);
@@ -314,7 +331,7 @@ impl Teller<'_> {
             let picture = Some((target, number));
             match told {
                 Some(told) => {
-                    self.gather_known(change.clone(), told, picture, news)
+                    self.gather_known(change.clone(), told, picture, (news, report))
                         .await?
                 }
                 None if change.state.is_open()
@@ -329,7 +346,8 @@ impl Teller<'_> {
         }
         for (told, stretch) in matched.gone {
             let change = SoftwareChange::withdrawn(told, stretch);
-            self.gather_known(change, told, None, news).await?;
+            self.gather_known(change, told, None, (news, report))
+                .await?;
         }
         Ok(())
     }
@@ -340,7 +358,7 @@ impl Teller<'_> {
         change: SoftwareChange,
         told: &ToldChange,
         picture: Option<(&'a TargetChanges, usize)>,
-        news: &mut Vec<News<'a>>,
+        (news, report): (&mut Vec<News<'a>>, &mut ChannelReport),
     ) -> Result<(), StoreError> {
         let is_open = change.state.is_open();
         // Of what was being said when somebody died nobody knows whether it arrived: it is said again where it still holds,
@@ -364,11 +382,11 @@ impl Teller<'_> {
             (ToldState::Open, Some(ToldState::Over)) => NewsKind::Again,
             (ToldState::Open, _) => NewsKind::New,
         };
-        let is_due = told.saying.as_ref().and_then(|saying| saying.next_try);
-        let is_due = is_due.is_none_or(|next| next <= self.options.now || self.options.at_once);
         if is_pending {
-            if is_due {
-                news.push(self.news(kind, change, told.clone(), picture));
+            let next = told.saying.as_ref().and_then(|saying| saying.next_try);
+            match next.filter(|next| *next > self.options.now && !self.options.at_once) {
+                Some(next) => report.try_at(next),
+                None => news.push(self.news(kind, change, told.clone(), picture)),
             }
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use rustix::fs::{FlockOperation, flock};
-use std::{fs::File, path::Path, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::watch::Receiver,
@@ -22,7 +22,7 @@ use backsight_policy::WatchAction;
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 /// But not later than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
-/// What wasn't told is told again so much later at the latest.
+/// People are told of what is new so much later at the latest, whether or not something failed.
 const TELL_AGAIN: Duration = Duration::from_secs(3600);
 
 /// Who is told of what jobs found.
@@ -33,7 +33,8 @@ pub trait Teller {
     /// The store's own.
     fn found(&self, found: &FoundChange) -> impl Future<Output = miette::Result<()>>;
 
-    /// Tells people, as far as they don't know it yet, of what jobs found along this target's history.
+    /// Tells people, as far as they don't know it yet, of what jobs found along this target's history. Returns when what couldn't be
+    /// told now may be told.
     ///
     /// # Errors
     /// The store's own. That people can't be reached isn't one.
@@ -41,7 +42,7 @@ pub trait Teller {
         &self,
         job: &StandingJob,
         outlook: &Outlook,
-    ) -> impl Future<Output = miette::Result<()>>;
+    ) -> impl Future<Output = miette::Result<Option<Timestamp>>>;
 }
 
 /// How long jobs are worked at.
@@ -76,11 +77,19 @@ struct JobInWork<'a> {
     /// What was said last: it isn't said twice.
     said: String,
     said_lost: usize,
-    told: Option<(Timestamp, usize)>,
+    told: Option<ToldFindings>,
     /// The last step, with how much had been measured: doing it again would lead to nothing.
     last: Option<(NextStep, usize)>,
     /// Nobody else works at it meanwhile.
     _lock: File,
+}
+
+/// What people were told last.
+struct ToldFindings {
+    /// What was known then.
+    outlook: Arc<Outlook>,
+    /// When they are told again, also where nothing more is found.
+    again: Timestamp,
 }
 
 /// Works at these jobs. `stop` says that the user wants it to end; SIGUSR2 makes every job look at once.
@@ -118,6 +127,7 @@ pub async fn work(
                 return Ok(WorkEnd::Stopped);
             }
             if it.next > now {
+                it.tell_again(place, teller, now).await;
                 continue;
             }
             match it.step(place, teller, now).await {
@@ -135,7 +145,7 @@ pub async fn work(
                 false => WorkEnd::Idle,
             });
         }
-        let next = all.iter().map(|it| it.next).min().unwrap_or(now);
+        let next = all.iter().map(JobInWork::wakes).min().unwrap_or(now);
         if wait(next, &mut stop, &mut asked).await {
             for it in &mut all {
                 it.next = Timestamp::MIN;
@@ -155,6 +165,41 @@ async fn wait(next: Timestamp, stop: &mut Receiver<bool>, asked: &mut Signal) ->
 }
 
 impl JobInWork<'_> {
+    /// When it is looked at again, or people are told again.
+    fn wakes(&self) -> Timestamp {
+        let told = self.told.as_ref();
+        told.map_or(self.next, |told| told.again.min(self.next))
+    }
+
+    /// Tells people again where it is time, without looking at the history: a job may look at its own times only.
+    async fn tell_again(&mut self, place: &JobPlace<'_>, teller: &impl Teller, now: Timestamp) {
+        let Some(told) = self.told.take_if(|told| told.again <= now) else {
+            return;
+        };
+        if let Err(why) = self.tell(teller, told.outlook, now).await {
+            self.say(place, &format!("{why:?}"));
+        }
+    }
+
+    /// Tells people of what is known.
+    async fn tell(
+        &mut self,
+        teller: &impl Teller,
+        outlook: Arc<Outlook>,
+        now: Timestamp,
+    ) -> miette::Result<()> {
+        let told = teller.tell(self.job, &outlook).await;
+        let again = match &told {
+            Ok(again) => again.unwrap_or(Timestamp::MAX),
+            Err(_) => now + FIRST_WAIT,
+        };
+        self.told = Some(ToldFindings {
+            outlook,
+            again: again.min(now + TELL_AGAIN),
+        });
+        told.map(drop)
+    }
+
     /// Looks what is next and does it; nothing if the job waits now.
     async fn step(
         &mut self,
@@ -189,7 +234,7 @@ impl JobInWork<'_> {
         now: Timestamp,
     ) -> miette::Result<Option<StepEnd>> {
         let job = self.job;
-        let outlook = job.look(place, &self.failures, now).await?;
+        let outlook = Arc::new(job.look(place, &self.failures, now).await?);
         if outlook.memory.lost > self.said_lost {
             self.said_lost = outlook.memory.lost;
             let versions = counted(outlook.memory.lost, "measured version");
@@ -198,13 +243,10 @@ impl JobInWork<'_> {
                 &format!("the branch was rewritten: {versions} not on it any more"),
             );
         }
-        let knows_more = self.told.is_none_or(|(at, told)| {
-            let again = now.duration_since(at).unsigned_abs() >= TELL_AGAIN;
-            told != outlook.findings() || again
-        });
+        let knows_more = (self.told.as_ref())
+            .is_none_or(|told| told.outlook.findings() != outlook.findings() || told.again <= now);
         if knows_more && outlook.findings() > 0 {
-            self.told = Some((now, outlook.findings()));
-            teller.tell(job, &outlook).await?;
+            self.tell(teller, outlook.clone(), now).await?;
         }
         let what = job.describe(&outlook);
         if let NextStep::Act(WatchAction::Wait { until, .. }) = &outlook.next {

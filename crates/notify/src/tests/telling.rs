@@ -105,6 +105,12 @@ async fn a_server_that_is_down_is_tried_again_later_and_told_once() {
         let reports = lab.tell(&format!("10:{minute:02}"), &[change()]).await;
         assert_eq!(reports[0].waiting, 1);
         tries += usize::from(!reports[0].problems[0].contains("tried again after"));
+        // Who waits for it knows when.
+        let next = reports[0].next_try.unwrap();
+        assert!(next > at(&format!("10:{minute:02}")), "{next}");
+        if minute == 0 {
+            assert_eq!(next, at("10:01"));
+        }
     }
     assert!((4..=7).contains(&tries), "{tries}");
     let listener = tokio::net::TcpListener::bind(address).await.unwrap();

@@ -63,13 +63,14 @@ const RAW_COLUMNS: &[(&str, &str)] = &[
     ("core_file", "content"),
     ("host_record", "kernel_log"),
 ];
-/// Tables of what people said about a target, and what was found about machines; each with the column that numbers its rows, if one does.
+/// Tables of what people said about a target, of which versions lie beside its line, and of what was found about machines; each with the column that numbers its rows, if one does.
 const NOTE_TABLES: &[(&str, Option<&str>)] = &[
     ("acceptance", None),
     ("triage", Some("number")),
     ("annotation", Some("number")),
     ("self_test", Some("id")),
     ("watch_finding", None),
+    ("side_version", None),
 ];
 /// Trials whose rows are in memory at a time.
 const TRIALS_AT_ONCE: i64 = 2000;

@@ -330,6 +330,29 @@ fn a_file_of_another_format_is_named() {
     );
 }
 
+#[test]
+fn xml_of_tests_that_is_not_read_is_named() {
+    let folder = Folder::new();
+    for (text, called) in [
+        (
+            "<?xml version=\"1.0\"?>\n<!-- x -->\n<test-run id=\"2\" testcasecount=\"1\"><test-suite type=\"Assembly\"><test-case name=\"a\" result=\"Passed\"/></test-suite></test-run>",
+            "NUnit 3's XML",
+        ),
+        (
+            "<assemblies timestamp=\"x\"><assembly name=\"a.dll\"><collection><test name=\"a\" result=\"Pass\"/></collection></assembly></assemblies>",
+            "xUnit.net 2's XML",
+        ),
+        (
+            "<TestRun id=\"1\" xmlns=\"http://microsoft.com/schemas/VisualStudio/TeamTest/2010\"></TestRun>",
+            "Visual Studio's TRX",
+        ),
+    ] {
+        let refused = refused(Format::JUnit, &folder.file("a.xml", text));
+        assert_eq!(refused.message, format!("it is {called}, which isn't read"));
+        assert!(refused.help.unwrap().contains("JUnit"));
+    }
+}
+
 fn gzip(text: &str) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(text.as_bytes()).unwrap();

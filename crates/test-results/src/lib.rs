@@ -50,7 +50,7 @@ mod write;
 mod xfstests;
 mod xml;
 
-pub use format::{FORMATS, Format, FormatDescription, FormatError, ReadOptions};
+pub use format::{FORMATS, Format, FormatDescription, FormatError, ReadOptions, unread_xml};
 pub use pattern::{LinePattern, PatternError};
 pub use reader::ResultReader;
 pub use result::{

@@ -5,7 +5,7 @@
 
 use backsight_catalog::{LONGEST_OUTPUT, SuiteRunReader};
 use backsight_model::SuiteRun;
-use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions};
+use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions, unread_xml};
 use std::{
     collections::HashMap,
     fs::File,
@@ -188,6 +188,11 @@ fn read_file(
     let end = document.finish(None);
     if end.results > 0 {
         return Ok(length as u64);
+    }
+    if let Some(called) = unread_xml(&start) {
+        let message = format!("it is {called}, which isn't read");
+        let help = "write JUnit's XML (of .NET: `dotnet test --logger junit`, of Robot Framework: `robot --xunit FILE`)";
+        return Err(ImportError::new(path, message).help(help));
     }
     let why = end.problem.map(|problem| problem.to_string());
     let about = format.description().about;

@@ -185,6 +185,7 @@ struct NextestSuite {
 pub(crate) struct LibtestJson {
     /// Test programs of nextest, by the path that names of their tests begin with.
     programs: OpenTests<NextestProgram>,
+    benchmarks: Benchmarks,
 }
 
 /// A test program of nextest.
@@ -235,7 +236,10 @@ impl LineDecoder for LibtestJson {
                 Outcome::Timeout
             }
             ("test", Some("failed")) => Outcome::Fail,
-            ("bench", _) => Outcome::Pass,
+            ("bench", _) => {
+                self.benchmarks.found(to);
+                Outcome::Pass
+            }
             ("test", event) => {
                 let word = event.unwrap_or_default().to_owned();
                 return to.problem(ProblemKind::UnknownOutcome(word));
@@ -300,6 +304,20 @@ pub(crate) struct LibtestText {
     failed: Vec<(String, u64)>,
     logs: Vec<(String, Log)>,
     in_logs: bool,
+    benchmarks: Benchmarks,
+}
+
+/// Whether a document has benchmarks, which is said once.
+#[derive(Default)]
+struct Benchmarks(bool);
+
+impl Benchmarks {
+    fn found(&mut self, to: &mut Sink<'_>) {
+        if !std::mem::replace(&mut self.0, true) {
+            let what = "of benchmarks it is read that they ran, not their times";
+            to.problem(ProblemKind::NotRead(what.to_owned()));
+        }
+    }
 }
 
 impl LibtestText {
@@ -338,7 +356,10 @@ impl LibtestText {
             "ok" => Outcome::Pass,
             "FAILED" | "failed" => Outcome::Fail,
             "ignored" => Outcome::Skip,
-            _ if word.starts_with("bench:") => Outcome::Pass,
+            _ if word.starts_with("bench:") => {
+                self.benchmarks.found(to);
+                Outcome::Pass
+            }
             _ => return false,
         };
         self.found += 1;
@@ -347,7 +368,9 @@ impl LibtestText {
             self.failed.push((name.to_owned(), to.line()));
             return true;
         }
+        let is_skipped = outcome == Outcome::Skip;
         let result = TestResult::new(self.name(name), outcome);
+        let reason = if is_skipped { reason } else { "" };
         to.result(result.with_message(reason).with_seconds(seconds));
         true
     }

@@ -61,7 +61,10 @@ const FIXTURES: &[(Format, &[&str])] = &[
         Format::LibtestJson,
         &["libtest.json", "nextest-plus.json", "nextest-ignored.json"],
     ),
-    (Format::Libtest, &["libtest.txt", "cargo-test.txt"]),
+    (
+        Format::Libtest,
+        &["libtest.txt", "cargo-test.txt", "libtest-bench.txt"],
+    ),
     (
         Format::PytestReport,
         &[

@@ -448,6 +448,27 @@ fn a_study_that_cannot_be_judged_says_why_and_has_no_json() {
 }
 
 #[test]
+fn of_a_target_that_is_served_alone_only_its_studies_are() {
+    let place = with_history(Extent {
+        versions: 3,
+        boots: 1,
+        trials: 1,
+        metrics: 0,
+    });
+    place.prints("quick", "echo 1");
+    place.plan("use = [\"quick\"]\nrounds = 1\n");
+    place.prints_of(&["run", "plan.toml", "--name", "other"]);
+    for (options, status) in [(&[][..], 200), (&["--target", "linux"], 404)] {
+        let server = Serving::start_with(&place, options);
+        for path in ["/studies/other/", "/api/v1/studies/other"] {
+            assert_eq!(server.get(path).status, status, "{path} {options:?}");
+        }
+        assert_eq!(server.get("/api/v1/studies/weekly-1").status, 200);
+        server.stop();
+    }
+}
+
+#[test]
 fn a_server_only_reads_and_answers_this_machine_alone() {
     let place = with_history(Extent {
         versions: 4,

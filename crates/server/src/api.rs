@@ -212,7 +212,10 @@ async fn sets(live: &LiveSite, page: Result<String, NoComparison>) -> Answer {
 
 async fn of_study(live: &LiveSite, asked: &str) -> Answer {
     let study = match live.store().study(asked).await {
-        Ok(study) => study,
+        Ok(study) if live.shows(&study) => study,
+        Ok(study) => {
+            return Answer::NotFound(format!("{} isn't of a target that is served", study.name));
+        }
         Err(unknown @ StoreError::NoSuchStudy { .. }) => {
             return Answer::NotFound(unknown.to_string());
         }

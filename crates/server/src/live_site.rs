@@ -2,7 +2,7 @@
 
 use backsight_model::TargetName;
 use backsight_site::Site;
-use backsight_store::{Store, StoreStamp};
+use backsight_store::{Store, StoreStamp, StudyRow};
 use std::{
     sync::{
         Arc, PoisonError, RwLock,
@@ -88,6 +88,12 @@ impl LiveSite {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Whether a study is of what is served.
+    pub(crate) fn shows(&self, study: &StudyRow) -> bool {
+        let is_served = |target: &TargetName| self.targets.contains(target);
+        self.targets.is_empty() || study.target.as_ref().is_some_and(is_served)
     }
 
     /// Says when another edition is there.

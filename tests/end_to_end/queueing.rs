@@ -129,6 +129,24 @@ fn a_job_that_runs_is_stopped_when_it_is_cancelled() {
     place.assert_nothing_left();
 }
 
+#[test]
+fn a_worker_whose_jobs_are_all_cancelled_says_so_in_its_status() {
+    let place = quick();
+    add(&place, &["--deadline", "1s"], &["run", "plan.toml"]);
+    add(&place, &["--after", "1"], &["studies"]);
+    processes::until("the deadline has passed", || {
+        jobs(&place)[0]["waits"] == "lost"
+    });
+    let work = place.ends(&["queue", "worker", "--until-empty"]);
+    work.assert_code(1);
+    work.assert_says(&[
+        "job 1 is cancelled: wasn't begun: its deadline, ",
+        "job 2 is cancelled: wasn't begun: job 1, which it comes after, is cancelled",
+        "0 done, 2 cancelled",
+    ]);
+    place.assert_nothing_left();
+}
+
 /// The process of the job that a worker runs.
 fn process_of_job(worker: &Running) -> Pid {
     let all = processes::all();
@@ -266,8 +284,11 @@ fn jobs_wait_for_others_for_people_and_for_their_time() {
     listed.assert_code(0);
     listed.assert_says(&["the queue is paused by Bo"]);
     let work = place.ends(&["queue", "worker", "--until-empty"]);
-    work.assert_code(0);
-    work.assert_says(&["0 done"]);
+    let is_late = jobs(&place)
+        .iter()
+        .any(|job| job["job"] == 3 && job["state"] == "cancelled");
+    work.assert_code(i32::from(is_late));
+    work.assert_says(&["0 done", "wait still", "the queue is paused by Bo"]);
     place.ends(&["queue", "continue", "--all"]).assert_code(0);
     let listed = place.prints_of(&["queue", "--format", "json"]);
     let listed: Value = serde_json::from_str(&listed).unwrap();
@@ -291,7 +312,16 @@ fn jobs_wait_for_others_for_people_and_for_their_time() {
     });
     let work = place.ends(&["queue", "worker", "--until-empty"]);
     work.assert_code(1);
-    work.assert_says(&["2 done, 1 failed"]);
+    let cancelled = if is_late {
+        "1 cancelled"
+    } else {
+        "2 cancelled"
+    };
+    work.assert_says(&[
+        "2 done, 1 failed",
+        cancelled,
+        "job 2 is cancelled: wasn't begun: job 1, which it comes after, is failed",
+    ]);
     let all = jobs(&place);
     let of = |number: i64| all.iter().find(|job| job["job"] == number).unwrap();
     assert!(of(6)["ended"].as_str() < of(5)["began"].as_str());
@@ -348,9 +378,10 @@ fn what_somebody_reserved_is_left_to_him() {
     place.ends(&forced).assert_code(0);
 
     add(&place, &[], &["run", "plan.toml", "--name", "later"]);
-    place
-        .ends(&["queue", "worker", "--until-empty"])
-        .assert_code(0);
+    let work = place.ends(&["queue", "worker", "--until-empty"]);
+    work.assert_code(0);
+    let why = format!("job 1 waits for {host}, reserved by Ana until ");
+    work.assert_says(&["0 done", "1 job waits still", &why]);
     let waiting = &jobs(&place)[0];
     assert_eq!(
         (&waiting["state"], &waiting["testbeds"][0]),

@@ -369,13 +369,18 @@ async fn work(
         stop: session_args::stop_signal(),
     };
     let work = worker.work().await?;
-    let failed = match work.failed {
+    let part = |count: usize, word: &str| match count {
         0 => String::new(),
-        failed => format!(", {failed} failed"),
+        count => format!(", {count} {word}"),
     };
-    files::print(&format!("{} done{failed}\n", work.done))?;
+    files::print(&format!(
+        "{} done{}{}\n",
+        work.done,
+        part(work.failed, "failed"),
+        part(work.cancelled, "cancelled")
+    ))?;
     Ok(match work.stopped {
         true => ExitStatus::Interrupted.into(),
-        false => ExitStatus::failed_if(work.failed > 0),
+        false => ExitStatus::failed_if(work.failed + work.cancelled > 0),
     })
 }

@@ -32,7 +32,7 @@ pub enum JobEnding<'a> {
 
 impl Store {
     /// Takes a job for this worker; nothing where `choose` finds none. Of the queue it makes the next job, and those that can't be begun any
-    /// more, with the reason. Jobs whose worker is gone wait again.
+    /// more, with the reason: these are cancelled, and each that this worker cancelled is `dropped`. Jobs whose worker is gone wait again.
     ///
     /// # Errors
     /// As [`Store::jobs`].
@@ -40,6 +40,7 @@ impl Store {
         &self,
         worker: &Runner,
         choose: impl Fn(&QueueSnapshot) -> (Option<i64>, Vec<(i64, String)>),
+        mut dropped: impl FnMut(i64, &str),
     ) -> Result<Option<Job>, StoreError> {
         self.keep_lease().await?;
         self.release_orphans().await?;
@@ -54,7 +55,9 @@ impl Store {
                 }
             }
             for (number, why) in &lost {
-                self.cancel_waiting(*number, why).await?;
+                if self.cancel_waiting(*number, why).await? {
+                    dropped(*number, why);
+                }
             }
             if !lost.is_empty() {
                 continue;
@@ -117,10 +120,11 @@ impl Store {
         Ok(true)
     }
 
-    async fn cancel_waiting(&self, number: i64, why: &str) -> Result<(), StoreError> {
+    /// Cancels a job that waits; whether it did wait.
+    async fn cancel_waiting(&self, number: i64, why: &str) -> Result<bool, StoreError> {
         let now = self.queue_time().await?;
         let mut tx = self.change_queue().await?;
-        query(
+        let cancelled = query(
             "UPDATE job SET state = 'cancelled', outcome = $1, ended = $2 WHERE number = $3 AND state = 'waiting'",
         )
         .bind(why)
@@ -129,7 +133,8 @@ impl Store {
         .execute(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        tx.commit().await.map_err(|e| self.database.fault(e))
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(cancelled.rows_affected() > 0)
     }
 
     /// Lets jobs wait again whose worker is gone.

@@ -72,7 +72,7 @@ fn first(queue: &QueueSnapshot) -> (Option<i64>, Vec<(i64, String)>) {
 
 async fn claim(store: &Store) -> Option<Job> {
     let worker = Runner::this_process().unwrap();
-    store.claim_job(&worker, first).await.unwrap()
+    store.claim_job(&worker, first, |_, _| {}).await.unwrap()
 }
 
 /// A worker that is killed: of this machine, and not there.
@@ -202,7 +202,7 @@ async fn the_job_of_a_worker_that_was_killed_waits_again(place: StoreLocation) {
     let store = Store::open(place.clone()).await.unwrap();
     store.add_job(&request("a", "ana")).await.unwrap();
     let dead = gone();
-    let taken = store.claim_job(&dead, first).await.unwrap();
+    let taken = store.claim_job(&dead, first, |_, _| {}).await.unwrap();
     assert_eq!(taken.unwrap().number, 1);
     assert_eq!(claim(&store).await.unwrap().number, 1);
 }
@@ -348,7 +348,13 @@ async fn how_a_job_stands_in_slurm_is_kept_until_it_is_lost_there(place: StoreLo
         Some(number)
     );
     let own = |_: &QueueSnapshot| (Some(number), Vec::new());
-    assert!(store.claim_job(&worker, own).await.unwrap().is_some());
+    assert!(
+        store
+            .claim_job(&worker, own, |_, _| {})
+            .await
+            .unwrap()
+            .is_some()
+    );
     let lose = |id| store.end_lost_slurm_job(number, id, JobState::Failed, "is lost");
     assert!(!lose(77).await.unwrap());
     store

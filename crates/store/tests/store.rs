@@ -2773,8 +2773,8 @@ fn controllers_that_write_at_once_give_no_number_twice() {
             (next, Vec::new())
         };
         let (one, other) = tokio::join!(
-            store.claim_job(&worker, first),
-            store.claim_job(&worker, first)
+            store.claim_job(&worker, first, |_, _| {}),
+            store.claim_job(&worker, first, |_, _| {})
         );
         let taken = [one.unwrap(), other.unwrap()].map(|job| job.map(|job| job.number));
         assert!(taken[0].is_none() || taken[0] != taken[1], "{taken:?}");

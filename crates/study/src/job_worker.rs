@@ -3,9 +3,14 @@
 //! What a job prints is kept beside the store, in `jobs/NUMBER.log`. A worker that is told to stop stops its job, which then waits
 //! for the next worker; a job whose study was begun goes on with it. A store that is full, locked or away is waited for.
 
-use backsight_model::{Job, JobState, QueueSnapshot, StudyState, WorkerScope};
-use backsight_policy::choose_job;
+use backsight_model::{Job, JobState, QueueSnapshot, StudyState, WorkerScope, counted};
+use backsight_policy::{JobWait, choose_job};
+use backsight_report::{
+    escape,
+    queue::{ListedJob, near_time},
+};
 use backsight_store::{JOB_BEGAN_VARIABLE, JOB_VARIABLE, JobEnding, Runner, Store, StoreError};
+use jiff::{Timestamp, tz::TimeZone};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -23,7 +28,10 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
-use crate::slurm_queue::{give_node_back, update_from_slurm};
+use crate::{
+    queue_listing::{QueueLimits, list_queue},
+    slurm_queue::{give_node_back, update_from_slurm},
+};
 
 /// How often the queue is asked whether something waits, and whether the job that runs is still wanted.
 const LOOK: Duration = Duration::from_millis(500);
@@ -37,6 +45,8 @@ const NODE_WAIT: Duration = Duration::from_secs(5);
 const STORE_REST: Duration = Duration::from_secs(5);
 /// How long a job that is told to stop may take to put things back, before it is killed.
 const GRACE: Duration = Duration::from_secs(120);
+/// Of jobs that wait when a worker ends it is said of so many why.
+const MOST_TOLD: usize = 3;
 /// How long a job waits for hosts that another study has, unless its command says so.
 const WAIT: &str = "7d";
 /// The variable that says so.
@@ -67,6 +77,8 @@ pub struct WorkDone {
     pub done: usize,
     /// Jobs that ended in another way.
     pub failed: usize,
+    /// Jobs that it cancelled: they couldn't be begun any more.
+    pub cancelled: usize,
     /// Whether it was stopped.
     pub stopped: bool,
 }
@@ -105,7 +117,13 @@ impl JobWorker<'_> {
                 let lost = lost.map(|(number, loss)| (number, loss.to_string()));
                 (choice.next, lost.collect())
             };
-            let claimed = self.store.claim_job(worker, choose).await;
+            let (tell, own, cancelled) = (self.tell, self.scope.job, &mut work.cancelled);
+            let dropped = |number: i64, why: &str| {
+                tell(&format!("job {number} is cancelled: {why}"));
+                // Of one job's worker only that one is its work.
+                *cancelled += usize::from(own.is_none_or(|own| own == number));
+            };
+            let claimed = self.store.claim_job(worker, choose, dropped).await;
             is_told &= claimed.is_err();
             match claimed {
                 Ok(Some(job)) => match self.run(&job, worker).await? {
@@ -137,7 +155,10 @@ impl JobWorker<'_> {
                     }
                     let _ = timeout(LOOK, told(&mut self.stop)).await;
                 }
-                Ok(None) if self.until_empty && !awaits_running.get() => return Ok(work),
+                Ok(None) if self.until_empty && !awaits_running.get() => {
+                    self.tell_what_waits().await.into_diagnostic()?;
+                    return Ok(work);
+                }
                 Ok(None) => {
                     if asked_slurm.is_none_or(|asked| asked.elapsed() > SLURM_LOOK) {
                         asked_slurm = Some(Instant::now());
@@ -156,6 +177,58 @@ impl JobWorker<'_> {
                     let _ = timeout(STORE_REST, told(&mut self.stop)).await;
                 }
                 Err(error) => return Err(error).into_diagnostic(),
+            }
+        }
+    }
+
+    /// Says which jobs wait still, and why the first ones do.
+    async fn tell_what_waits(&self) -> Result<(), StoreError> {
+        let limits = QueueLimits {
+            waiting: MOST_TOLD,
+            over: 0,
+        };
+        let listing = list_queue(self.store, limits).await?;
+        let count = |state| {
+            let mut counts = listing.counts.iter();
+            counts.find(|(its, _)| *its == state).map_or(0, |it| it.1)
+        };
+        let mut parts = Vec::new();
+        let waiting = count(JobState::Waiting);
+        if waiting > 0 {
+            let waits = if waiting == 1 { "waits" } else { "wait" };
+            let listed = listing.jobs.iter();
+            let listed = listed.filter(|it| it.job.state == JobState::Waiting);
+            let mut reasons: Vec<String> = listed
+                .take(MOST_TOLD)
+                .map(|it| self.why_it_waits(it, listing.now))
+                .collect();
+            reasons.dedup();
+            parts.push(format!(
+                "{} {waits} still: {}",
+                counted(waiting, "job"),
+                reasons.join("; ")
+            ));
+        }
+        let held = count(JobState::Paused);
+        if held > 0 {
+            let are = if held == 1 { "is" } else { "are" };
+            parts.push(format!("{} {are} held back", counted(held, "job")));
+        }
+        if !parts.is_empty() {
+            (self.tell)(&escape::line(&parts.join("; ")));
+        }
+        Ok(())
+    }
+
+    fn why_it_waits(&self, listed: &ListedJob, now: Timestamp) -> String {
+        let number = listed.job.number;
+        let zone = TimeZone::system();
+        match &listed.outlook.wait {
+            None | Some(JobWait::Turn) => format!("job {number} isn't for this worker"),
+            Some(wait @ JobWait::QueuePaused { .. }) => wait.clause(|at| near_time(at, now, &zone)),
+            Some(wait) => {
+                let why = wait.clause(|at| near_time(at, now, &zone));
+                format!("job {number} {why}")
             }
         }
     }

@@ -277,7 +277,8 @@ const CASES: &[Case] = &[
     case("queue", 0, || fresh(&["queue", "add", "--", "studies"])),
     case("queue", 1, || {
         let place = quick();
-        place.ends(&["queue", "add", "--", "run", "none.toml"]);
+        place.ends(&["queue", "add", "--", "run", "plan.toml"]);
+        fs::remove_file(place.path("plan.toml")).unwrap();
         place.ends(&["queue", "worker", "--until-empty"])
     }),
     case("queue", 2, || fresh(&["queue", "add", "--", "none"])),

@@ -5,7 +5,7 @@ use nix::{
     unistd::Pid,
 };
 use serde_json::Value;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use crate::{
     exit_statuses::{along, quick},
@@ -32,6 +32,13 @@ fn add(place: &Place, options: &[&str], job: &[&str]) {
     place.ends(&words).assert_code(0);
 }
 
+/// Adds a job that fails: its plan is gone when it begins.
+fn add_failing(place: &Place) {
+    fs::copy(place.path("plan.toml"), place.path("none.toml")).unwrap();
+    add(place, &[], &["run", "none.toml"]);
+    fs::remove_file(place.path("none.toml")).unwrap();
+}
+
 #[test]
 fn jobs_are_run_by_priority_and_say_how_they_ended() {
     let place = quick();
@@ -39,13 +46,14 @@ fn jobs_are_run_by_priority_and_say_how_they_ended() {
         (&["runn", "plan.toml"][..], "isn't understood"),
         (&["serve"], "it has no end"),
         (&["queue", "worker"], "it has no end"),
+        (&["run", "nosuch.toml"], "no such file"),
     ] {
         let ended = place.ends(&[&["queue", "add", "--"], job].concat());
         ended.assert_code(2);
         ended.assert_says(&[part]);
     }
     add(&place, &[], &["run", "plan.toml", "--name", "first"]);
-    add(&place, &[], &["run", "none.toml"]);
+    add_failing(&place);
     add(
         &place,
         &["--priority", "5"],
@@ -69,6 +77,15 @@ fn jobs_are_run_by_priority_and_say_how_they_ended() {
         .map(|job| job["state"].as_str().unwrap())
         .collect();
     assert_eq!(states, ["cancelled", "done", "failed", "done"]);
+    let taken = place.ends(&["queue", "add", "--", "run", "plan.toml", "--name", "first"]);
+    taken.assert_code(2);
+    taken.assert_says(&["there is a study `first` already"]);
+    // What the plan measures is told when it is added; it may be mended until its turn.
+    place.write("broken.toml", "use = [\"nosuch\"]\n");
+    let broken = place.ends(&["queue", "add", "--", "run", "broken.toml"]);
+    broken.assert_code(0);
+    broken.assert_says(&["as it is now, the job would fail", "nosuch"]);
+    place.ends(&["queue", "cancel", "5"]).assert_code(0);
     assert_eq!(jobs[0]["outcome"], "cancelled by Bo");
     assert_eq!(jobs[1]["study"], "urgent");
     assert_eq!(jobs[3]["outcome"], "every trial was measured");
@@ -251,7 +268,7 @@ fn a_process_whose_worker_lost_its_job_begins_no_study() {
 #[test]
 fn jobs_wait_for_others_for_people_and_for_their_time() {
     let place = quick();
-    add(&place, &[], &["run", "none.toml"]);
+    add_failing(&place);
     add(&place, &["--after", "1"], &["run", "plan.toml"]);
     add(&place, &["--deadline", "1s"], &["run", "plan.toml"]);
     add(&place, &[], &["run", "plan.toml", "--name", "held"]);
@@ -406,7 +423,7 @@ fn what_somebody_reserved_is_left_to_him() {
 fn what_is_measured_like_a_study_needs_no_files_and_is_part_of_its_history() {
     let place = along("v3", "2");
     for file in ["plan.toml", "app.toml"] {
-        std::fs::remove_file(place.path(file)).unwrap();
+        fs::remove_file(place.path(file)).unwrap();
     }
     let more = ["step", "--like", "step-1", "--from", "v1", "--to", "v4"];
     let ended = place.ends(&more);

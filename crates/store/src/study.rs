@@ -259,6 +259,15 @@ impl Store {
         Ok(StudyId(id))
     }
 
+    /// Refuses a name that no new study can have.
+    ///
+    /// # Errors
+    /// A study has it ([`StoreError::NameTaken`]), or it would be taken for a number; the store's own.
+    pub async fn check_new_name(&self, name: &StudyName) -> Result<(), StoreError> {
+        let mut reading = self.database.begin_to_read().await?;
+        self.refuse_taken_name(&mut reading, name).await
+    }
+
     pub(crate) async fn refuse_taken_name(
         &self,
         tx: &mut Transaction,

@@ -1,6 +1,7 @@
 //! `backsight queue add`: checks a command, finds out what it measures on, and gives it to the workers or to Slurm.
 
-use backsight_model::{JobEngine, JobNeeds, JobRequest};
+use backsight_model::{JobEngine, JobNeeds, JobRequest, StudyName};
+use backsight_store::Store;
 use backsight_study::{
     QueueLimits, check_slurm, list_queue, needs_of_named_testbeds, slurm_words_of_testbeds,
     submit_to_slurm,
@@ -8,7 +9,7 @@ use backsight_study::{
 use clap::FromArgMatches as _;
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::ErrorKind, path::PathBuf, process::ExitCode};
 
 use super::known_job;
 use crate::{
@@ -81,9 +82,14 @@ impl AddArgs {
             check_slurm().await?;
         }
         let store = files::open_store(shared).await?;
-        let (needs, slurm_words) = match self.testbed.is_empty() {
-            true => needs_of_command(shared, &matches).await.unwrap_or_default(),
-            false => {
+        let measured = measured_question(shared, &matches)?;
+        if let Some(measured) = &measured {
+            measured.check(&store).await?;
+        }
+        let (needs, slurm_words) = match (&measured, self.testbed.is_empty()) {
+            (Some(measured), true) => measured.needs_or_note().await,
+            (None, true) => Default::default(),
+            (_, false) => {
                 let lab = files::lab_or_this_machine(self.lab.as_deref())?;
                 let needs = needs_of_named_testbeds(&lab, &self.testbed)?;
                 let words = slurm_words_of_testbeds(&lab, &needs.testbeds);
@@ -165,28 +171,86 @@ fn check_command(command: clap::Command, arguments: &[String]) -> miette::Result
     }
 }
 
-/// What a command measures on, with the lab's words for Slurm, as its plan and its lab say now; an error where they can't be read, or it measures nothing.
-async fn needs_of_command(
+/// What a job is to measure.
+struct MeasuredQuestion {
+    verb: String,
+    shared: CommonOptions,
+    plan: PlanArgs,
+    /// The name that its study is to have.
+    name: Option<StudyName>,
+    testbeds: usize,
+}
+
+/// What a command measures; nothing of one that takes no plan.
+fn measured_question(
     shared: &CommonOptions,
     matches: &clap::ArgMatches,
-) -> miette::Result<(JobNeeds, Vec<String>)> {
-    let nothing = || miette::miette!("it measures nothing");
-    let (verb, its) = matches.subcommand().ok_or_else(nothing)?;
+) -> miette::Result<Option<MeasuredQuestion>> {
+    let Some((verb, its)) = matches.subcommand() else {
+        return Ok(None);
+    };
     // Only verbs that take a plan have both.
     if its.try_contains_id("use").is_err() || its.try_contains_id("like").is_err() {
-        return Err(nothing());
+        return Ok(None);
     }
-    let plan = PlanArgs::from_arg_matches(its).into_diagnostic()?;
     let of_job = CommonOptions::from_arg_matches(matches).into_diagnostic()?;
-    let shared = CommonOptions {
-        store: shared.store.clone(),
-        ..of_job
-    };
     let parallel = its.try_get_one::<u32>("parallel").ok().flatten();
-    let resolved = plan.resolve(&shared, verb, true, Some(0)).await?;
-    let parallel = parallel.copied().unwrap_or(1) as usize;
-    Ok((
-        resolved.job_needs(parallel)?,
-        resolved.slurm_words(parallel)?,
-    ))
+    let name = its.try_get_one::<StudyName>("name").ok().flatten();
+    Ok(Some(MeasuredQuestion {
+        verb: verb.to_owned(),
+        shared: CommonOptions {
+            store: shared.store.clone(),
+            ..of_job
+        },
+        plan: PlanArgs::from_arg_matches(its).into_diagnostic()?,
+        name: name.cloned(),
+        testbeds: parallel.copied().unwrap_or(1) as usize,
+    }))
+}
+
+impl MeasuredQuestion {
+    /// Refuses what would fail in the night: a plan that isn't there, a name that a study has.
+    async fn check(&self, store: &Store) -> miette::Result<()> {
+        if let Some(plan) = self.plan.plan()
+            && let Err(error) = std::fs::metadata(plan)
+        {
+            let why = match error.kind() {
+                ErrorKind::NotFound => "no such file".to_owned(),
+                _ => error.to_string(),
+            };
+            return Err(miette::miette!(
+                help = "files of a job are named from the folder that you are in",
+                "the plan {} can't be read: {why}",
+                plan.display()
+            ));
+        }
+        if let Some(name) = &self.name {
+            store.check_new_name(name).await.into_diagnostic()?;
+        }
+        Ok(())
+    }
+
+    /// What it measures on, with the lab's words for Slurm, as its plan and its lab say now. A plan that says nothing now may be mended
+    /// until the job begins.
+    async fn needs_or_note(&self) -> (JobNeeds, Vec<String>) {
+        let why = match self.needs().await {
+            Ok(needs) => return needs,
+            Err(why) => why,
+        };
+        if self.plan.plan().is_some() {
+            files::print_note(&format!(
+                "as it is now, the job would fail, and on which hosts it measures isn't known: {why}"
+            ));
+        }
+        Default::default()
+    }
+
+    async fn needs(&self) -> miette::Result<(JobNeeds, Vec<String>)> {
+        let resolved = self.plan.resolve(&self.shared, &self.verb, true, Some(0));
+        let resolved = resolved.await?;
+        Ok((
+            resolved.job_needs(self.testbeds)?,
+            resolved.slurm_words(self.testbeds)?,
+        ))
+    }
 }

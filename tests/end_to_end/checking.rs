@@ -81,6 +81,15 @@ fn a_slower_change_fails_and_one_that_does_nothing_passes() {
     let (builds, runs) = (place.calls("build"), place.calls("run"));
     assert_eq!(builds, 2);
 
+    // Where the comment can't be written is known before anything is measured.
+    for comment in ["nowhere/c.md", "."] {
+        let arguments = ["--base", "main", "--anew", "--comment", comment];
+        let refused = check(&place, "slow", &arguments);
+        refused.assert_code(2);
+        refused.assert_says(&["the comment can't be written into"]);
+    }
+    assert_eq!((place.calls("build"), place.calls("run")), (builds, runs));
+
     // What was decided is shown again.
     let again = check(&place, "slow", &["--base", "main"]);
     again.assert_code(1);

@@ -13,8 +13,9 @@ use backsight_study::{
     },
     working_copy,
 };
-use miette::IntoDiagnostic as _;
+use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
+    fs::File,
     num::NonZeroU32,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -95,10 +96,11 @@ impl CheckArgs {
         self.session.check()?;
         let comment = self.comment.take();
         // What an earlier change came to isn't posted for this one.
-        if let Some(path) = &comment
-            && path.is_file()
-        {
-            std::fs::remove_file(path).into_diagnostic()?;
+        if let Some(path) = &comment {
+            if path.is_file() {
+                std::fs::remove_file(path).into_diagnostic()?;
+            }
+            check_writable(path)?;
         }
         let checked = self.check(shared, comment.as_deref());
         if let (Err(why), Some(path)) = (&checked, &comment)
@@ -220,11 +222,26 @@ impl CheckArgs {
                     output: Some(path.to_owned()),
                 };
                 let written = output.write(&ended.study, &ended.verdict, &store, Format::Markdown);
-                written.await?;
+                // The verdict counts, whoever can read it.
+                if let Err(why) = written.await {
+                    files::print_note(&format!("the comment isn't written: {why}"));
+                }
             }
             Ok(status)
         })
     }
+}
+
+/// Refuses a file that can't be written, before anything is measured for it.
+fn check_writable(path: &Path) -> miette::Result<()> {
+    let written = match path.try_exists() {
+        Ok(false) => File::create_new(path).and_then(|_| std::fs::remove_file(path)),
+        Ok(true) => File::options().append(true).open(path).map(drop),
+        Err(error) => Err(error),
+    };
+    written
+        .into_diagnostic()
+        .wrap_err_with(|| format!("the comment can't be written into {}", path.display()))
 }
 
 /// The verdict as Markdown, unless another format or a file for the comment is asked for.

@@ -111,13 +111,20 @@ async fn copy(
                 copied += 1;
             }
             Ok(CopiedStudy::Present) => present += 1,
-            Ok(CopiedStudy::NewerThere) => files::print_note(&format!(
-                "{name} went on in {} since it was copied: it is left as it is there",
-                to.location()
-            )),
-            Ok(CopiedStudy::Measuring) => files::print_note(&format!(
-                "{name} is being measured: it isn't copied; copy again when it has ended"
-            )),
+            Ok(CopiedStudy::NewerThere) => {
+                files::print_note(&format!(
+                    "{name} went on in {} since it was copied: it is left as it is there",
+                    to.location()
+                ));
+                // Whoever names a study wants that one.
+                has_failed |= !is_whole;
+            }
+            Ok(CopiedStudy::Measuring) => {
+                files::print_note(&format!(
+                    "{name} is being measured: it isn't copied; copy again when it has ended"
+                ));
+                has_failed |= !is_whole;
+            }
             Err(error) => {
                 files::print_note(&format!("{name} isn't copied: {error}"));
                 has_failed = true;

@@ -380,6 +380,10 @@ fn what_somebody_reserved_is_left_to_him() {
         "a new disk",
     ];
     place.ends(&reserve).assert_code(0);
+    // Another time is no other reason.
+    place
+        .ends(&["reserve", host, "--until", "2h", "--for", "Ana"])
+        .assert_code(0);
     let ended = place.ends(&["reserve", host, "--until", "1h", "--for", "Bo"]);
     ended.assert_code(2);
     ended.assert_says(&["is reserved by Ana until"]);

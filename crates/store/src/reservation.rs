@@ -18,7 +18,7 @@ pub struct NewReservation {
     pub needs: JobNeeds,
     /// Who.
     pub by: String,
-    /// What for.
+    /// What for; of something that he has already, as he said before unless it is said anew.
     pub why: Option<String>,
     /// Until when.
     pub until: Timestamp,
@@ -42,6 +42,7 @@ impl Store {
         .fetch_all(&mut *tx)
         .await
         .map_err(fault)?;
+        let mut why = new.why.clone();
         for row in &rows {
             let held = self.reservation_row(row)?;
             if held.needs.in_common(&new.needs).is_none() {
@@ -55,6 +56,7 @@ impl Store {
                 });
             }
             if held.name == new.name {
+                why = why.or(held.why);
                 query("UPDATE reservation SET released = $1 WHERE number = $2")
                     .bind(now.to_string())
                     .bind(held.number)
@@ -70,7 +72,7 @@ impl Store {
         .bind(&new.name)
         .bind(self.to_json(&new.needs)?)
         .bind(&new.by)
-        .bind(&new.why)
+        .bind(&why)
         .bind(now.to_string())
         .bind(new.until.to_string())
         .fetch_one(&mut *tx)
@@ -82,7 +84,7 @@ impl Store {
             name: new.name.clone(),
             needs: new.needs.clone(),
             by: new.by.clone(),
-            why: new.why.clone(),
+            why,
             made: now,
             until: new.until,
         })

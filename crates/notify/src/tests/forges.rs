@@ -118,7 +118,13 @@ fn answer(
             if !is_state || !is_short {
                 return (422, "{}".into());
             }
-            statuses.lock().unwrap().push(request.body.clone());
+            let mut statuses = statuses.lock().unwrap();
+            let last = statuses.last().map(|last| last["state"].clone());
+            if words.kind == "gitlab" && last == Some(request.body["state"].clone()) {
+                let said = r#"{"message":"Cannot transition status via :enqueue from :pending (Reason(s): Status cannot transition via \"enqueue\")"}"#;
+                return (400, said.into());
+            }
+            statuses.push(request.body.clone());
             (201, "{}".into())
         }
         ("GET", path) if path == words.requests.replace("{}", &commit) => {
@@ -193,13 +199,36 @@ async fn a_commit_gets_a_status_and_its_pull_request_one_comment_that_is_updated
 
 #[tokio::test]
 async fn a_verdict_is_one_comment_and_a_status() {
-    let forge = ForgeStub::start(GITHUB).await;
-    let lab = ToldLab::new(&config(GITHUB, &forge)).await;
-    for state in [
-        VerdictState::Undecided,
-        VerdictState::Bad,
-        VerdictState::Good,
-    ] {
+    for words in [GITHUB, GITLAB, GITEA] {
+        let forge = ForgeStub::start(words).await;
+        let states = [
+            VerdictState::Undecided,
+            VerdictState::Bad,
+            VerdictState::Good,
+        ];
+        say_verdicts(words, &forge, &states).await;
+        let comments = forge.comments.lock().unwrap().clone();
+        assert_eq!(comments.len(), 3);
+        assert_eq!(
+            comments[2]["body"],
+            "<!-- backsight verdict try app -->\n### Good\n"
+        );
+        assert_eq!(forge.states(), ["pending", words.worse, "success"]);
+    }
+}
+
+#[tokio::test]
+async fn gitlab_takes_a_status_once_and_a_verdict_is_said_all_the_same() {
+    let forge = ForgeStub::start(GITLAB).await;
+    let states = [VerdictState::Undecided, VerdictState::Undecided];
+    say_verdicts(GITLAB, &forge, &states).await;
+    assert_eq!(forge.states(), ["pending"]);
+}
+
+/// Says verdicts on a pull request, one after the other.
+async fn say_verdicts(words: Words, forge: &ForgeStub, states: &[VerdictState]) {
+    let lab = ToldLab::new(&config(words, forge)).await;
+    for &state in states {
         let verdict = VerdictComment {
             subject: "try app".to_owned(),
             request: 7,
@@ -212,13 +241,6 @@ async fn a_verdict_is_one_comment_and_a_status() {
         let said = comment_verdict(&lab.config, "forge", &verdict).await;
         said.unwrap();
     }
-    let comments = forge.comments.lock().unwrap().clone();
-    assert_eq!(comments.len(), 3);
-    assert_eq!(
-        comments[2]["body"],
-        "<!-- backsight verdict try app -->\n### Good\n"
-    );
-    assert_eq!(forge.states(), ["pending", "failure", "success"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,12 @@
 //! `check`: a change of a working copy beside where it left its base: slower, alike, undecided, gone on with, refused.
 
-use std::{fs, path::Path};
+use serde_json::Value;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+};
 
 use crate::{
     place::{Place, VALUE},
@@ -61,6 +67,61 @@ fn check(place: &Place, branch: &str, arguments: &[&str]) -> Ended {
     check_in(place, &place.path("repo"), arguments)
 }
 
+/// The status that a commit gets with the verdict of a study.
+fn told_status(place: &Place, study: &str) -> Value {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        loop {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let from = head.len();
+                reader.read_line(&mut head).unwrap();
+                let line = head[from..].to_lowercase();
+                if let Some(said) = line.strip_prefix("content-length:") {
+                    length = said.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let (status, answer) = match head.starts_with("GET") {
+                true => ("200 OK", "[]"),
+                false => ("201 Created", "{}"),
+            };
+            let length = answer.len();
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{answer}"
+            );
+            reader.into_inner().write_all(answer.as_bytes()).unwrap();
+            if head.contains("/statuses/") {
+                return serde_json::from_slice(&body).unwrap();
+            }
+        }
+    });
+    place.write("token", "s3cret");
+    place.write(
+        "notify.toml",
+        format!(
+            "site = \"https://perf.example.org\"\n[channel.forge.github]\nserver = \"http://{address}\"\n\
+             repository = \"owner/app\"\ntoken = {{ file = \"token\" }}\n"
+        ),
+    );
+    let commit = "a".repeat(40);
+    let words = ["notify", "--config", "notify.toml", "--study", study];
+    let on = [
+        "--pull-request",
+        "7",
+        "--commit",
+        &commit,
+        "--channel",
+        "forge",
+    ];
+    place.ends(&[&words[..], &on].concat()).assert_code(0);
+    server.join().unwrap()
+}
+
 #[test]
 fn a_slower_change_fails_and_one_that_does_nothing_passes() {
     let place = place();
@@ -80,6 +141,18 @@ fn a_slower_change_fails_and_one_that_does_nothing_passes() {
     );
     let (builds, runs) = (place.calls("build"), place.calls("run"));
     assert_eq!(builds, 2);
+
+    // A status is plain text, and links to the page of the study.
+    let status = told_status(&place, "check-1");
+    let described = status["description"].as_str().unwrap();
+    assert!(
+        described.starts_with("slow is worse: tool value +") && !described.contains('\\'),
+        "{status}"
+    );
+    assert_eq!(
+        status["target_url"],
+        "https://perf.example.org/studies/check-1/index.html"
+    );
 
     // Where the comment can't be written is known before anything is measured.
     for comment in ["nowhere/c.md", "."] {

@@ -6,7 +6,8 @@ use backsight_notify::{
     comment_verdict, notify,
 };
 use backsight_policy::TrySideOutcome;
-use backsight_report::{Format, TerminalStyle, escape};
+use backsight_report::{Document, Format, TerminalStyle, escape};
+use backsight_site::study_page;
 use backsight_store::Store;
 use backsight_study::{VerdictReport, find_target, no_history};
 use jiff::Timestamp;
@@ -127,7 +128,13 @@ impl NotifyArgs {
                 study.name
             ));
         }
-        let headline = markdown.lines().next().unwrap_or_default();
+        // A status is plain text.
+        let document = match &verdict {
+            VerdictReport::Try(report) => report.study().document(),
+            _ => Document::default(),
+        };
+        let headline = document.sentences.first();
+        let headline = headline.map_or_else(String::new, |first| escape::line(&first.text));
         let subject = study
             .target
             .as_ref()
@@ -137,9 +144,10 @@ impl NotifyArgs {
             request: self.pull_request.unwrap_or_default(),
             commit: self.commit.clone(),
             state: state.unwrap_or(VerdictState::Undecided),
-            summary: headline.trim_start_matches("### ").to_owned(),
+            summary: headline,
             markdown,
-            link: None,
+            link: (config.site.as_ref())
+                .map(|site| format!("{site}{}", study_page(study.name.as_str()))),
         };
         if self.dry_run {
             files::print(&comment.markdown)?;

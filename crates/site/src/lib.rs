@@ -48,7 +48,7 @@ pub use page::{PageError, report, report_of_search};
 pub use pages::{
     ChangesBetween, ComparedSets, FolderError, MeasureRequest, NoComparison, PublishError,
     PublishedFiles, Site, SiteError, SiteFile, SiteTarget, StudyPages, VersionChanges, alert_pages,
-    data_of_page, named_sides, publish,
+    data_of_page, named_sides, publish, study_page,
 };
 pub use printed::{PAGE_LIMIT, PrintedOutput};
 pub use profile_page::profile_page;

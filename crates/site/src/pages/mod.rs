@@ -34,7 +34,7 @@ mod test_matrix;
 mod version;
 mod versions;
 
-pub use address::{alert_pages, data_of_page, sides as named_sides};
+pub use address::{alert_pages, data_of_page, sides as named_sides, study as study_page};
 pub use book::{NoComparison, SiteTarget};
 pub use folder::{FolderError, PublishedFiles};
 pub use measuring::MeasureRequest;

@@ -139,6 +139,10 @@ fn a_slower_change_fails_and_one_that_does_nothing_passes() {
         comment.starts_with("### slow is worse") && comment.contains("\n| cell"),
         "{comment}"
     );
+    assert!(
+        comment.contains("functions: `backsight explain check-1`\n"),
+        "{comment}"
+    );
     let (builds, runs) = (place.calls("build"), place.calls("run"));
     assert_eq!(builds, 2);
 

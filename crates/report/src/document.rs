@@ -203,7 +203,7 @@ impl Document {
             self.section_in_markdown(&mut text, section);
         }
         let rest: Vec<String> = sentences
-            .map(|sentence| format!("- {}\n", markdown::escaped(&sentence.text)))
+            .map(|sentence| format!("- {}\n", markdown::sentence(&sentence.text)))
             .collect();
         if !rest.is_empty() {
             text.push_str(&rest.concat());
@@ -237,7 +237,7 @@ impl Document {
             Body::Table(table) => text.push_str(&table.markdown()),
             Body::List(sentences) => {
                 for sentence in sentences {
-                    let _ = writeln!(text, "- {}", markdown::escaped(sentence));
+                    let _ = writeln!(text, "- {}", markdown::sentence(sentence));
                 }
             }
             Body::Verbatim(lines) | Body::Picture { text: lines, .. } => {

@@ -1,4 +1,5 @@
-//! Markdown as GitHub, GitLab and mail readers draw it. Names and numbers are text: nothing in them is markup.
+//! Markdown as GitHub, GitLab and mail readers draw it. Names and numbers are text: nothing in them is markup, but for code between
+//! two backticks of a sentence, in which nothing else is.
 
 use crate::escape;
 
@@ -20,6 +21,33 @@ pub fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// A sentence of ours: what stands between two backticks is code, whoever named it, and everything else as [`escaped`] writes it.
+pub fn sentence(text: &str) -> String {
+    let text = escape::line(text);
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, inside, after)) = first_code(rest) {
+        written.push_str(&escaped(before));
+        written.push('`');
+        written.push_str(inside);
+        written.push('`');
+        rest = after;
+    }
+    written + &escaped(rest)
+}
+
+/// The first pair of backticks with something in between, with what stands before and behind it. Of several backticks side by side
+/// none begins or ends a code.
+fn first_code(text: &str) -> Option<(&str, &str, &str)> {
+    let mut ticks = text
+        .match_indices('`')
+        .map(|(at, _)| at)
+        .filter(|&at| !text[at + 1..].starts_with('`') && !text[..at].ends_with('`'));
+    let (from, to) = (ticks.next()?, ticks.next()?);
+    let inside = &text[from + 1..to];
+    (!inside.contains('`')).then(|| (&text[..from], inside, &text[to + 1..]))
 }
 
 /// The same at the start of a line, where a quotation or a list would begin.
@@ -59,11 +87,40 @@ mod tests {
     }
 
     #[test]
+    fn commands_of_a_sentence_are_code() {
+        assert_eq!(
+            sentence("`backsight explain check_1` says *why* in `a|<b>`"),
+            "`backsight explain check_1` says \\*why\\* in `a|<b>`"
+        );
+        for text in ["one ` alone <b>", "two `` side by side", "`a``b`", "``a``"] {
+            assert_eq!(sentence(text), escaped(text));
+        }
+    }
+
+    #[test]
     fn a_fence_ends_where_it_should() {
         assert_eq!(fenced("a\n```\nb"), "````text\na\n```\nb\n````\n");
     }
 
     proptest! {
+        #[test]
+        fn nothing_of_a_sentence_is_markup_but_its_code(text in "[a`<|*\\\\ ]{0,40}") {
+            let written = sentence(&text);
+            // As a reader of Markdown finds code: a backtick, and the next one that stands alone.
+            let mut is_code = false;
+            let mut before = ' ';
+            for c in written.chars() {
+                let is_escaped = before == '\\' && !is_code;
+                match c {
+                    '`' if !is_escaped => is_code = !is_code,
+                    '<' | '*' if !is_code => prop_assert!(is_escaped, "{}", written),
+                    _ => {}
+                }
+                before = if is_escaped { ' ' } else { c };
+            }
+            prop_assert!(!is_code, "{}", written);
+        }
+
         #[test]
         fn no_name_makes_another_cell_a_tag_or_a_line(name in ".{0,60}") {
             let escaped = escaped(&name);

@@ -1,5 +1,6 @@
 //! `backsight store check`: whether the store still holds what was recorded, and what can be mended is mended.
 
+use backsight_model::RawLocation;
 use backsight_store::StoreError;
 use backsight_study::check_store;
 use std::process::ExitCode;
@@ -29,6 +30,9 @@ impl StoreCheckArgs {
                     _ => return Err(error),
                 },
             };
+            if let place @ RawLocation::Bucket(_) = store.raw_location() {
+                files::print_note(&format!("every raw output is read from {place}"));
+            }
             let check = check_store(&store, self.repair).await?;
             store.close().await;
             files::print(&check.to_string())?;

@@ -114,6 +114,12 @@ impl BucketFault {
                     said: innermost.chars().take(300).collect(),
                 }
             }
+            (None, None)
+                if whole.contains("Missing AccessKey")
+                    || whole.contains("Missing SecretAccessKey") =>
+            {
+                Self::NoCredentials { said }
+            }
             (None, None | Some("404")) if is_missing => Self::NoObject,
             (None, None) if whole.contains("timed out") => Self::TimedOut,
             (None, None)
@@ -154,8 +160,12 @@ fn first_word(text: &str) -> &str {
 
 impl fmt::Display for BucketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const GOES_ON: &str = "a study that was stopped by this goes on with `backsight resume`";
         let Self { doing, url, fault } = self;
+        // What a study prints is written.
+        let goes_on = match *doing {
+            "write" => "; a study that was stopped by this goes on with `backsight resume`",
+            _ => "",
+        };
         write!(f, "can't {doing} {url}: ")?;
         match fault {
             BucketFault::NoObject => f.write_str("it isn't in the bucket"),
@@ -166,7 +176,7 @@ impl fmt::Display for BucketError {
             BucketFault::AccessDenied { said } => write!(
                 f,
                 "access is denied ({said}): check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile that AWS_PROFILE names; they must be allowed to \
-                 s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket there; {GOES_ON}"
+                 s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket there{goes_on}"
             ),
             BucketFault::NoCredentials { said } => write!(
                 f,
@@ -174,19 +184,19 @@ impl fmt::Display for BucketError {
             ),
             BucketFault::ClockSkew { said } => write!(
                 f,
-                "the clock of this machine is too far from the bucket's ({said}): set it (`timedatectl` says whether something does); {GOES_ON}"
+                "the clock of this machine is too far from the bucket's ({said}): set it (`timedatectl` says whether something does){goes_on}"
             ),
             BucketFault::Unavailable { said } => write!(
                 f,
-                "the bucket isn't available ({said}), also when asked again: try later; `patience` in the store's settings says how long it is asked; {GOES_ON}"
+                "the bucket isn't available ({said}), also when asked again: try later; `patience` in the store's settings says how long it is asked{goes_on}"
             ),
             BucketFault::Connection { said } => write!(
                 f,
-                "the connection failed ({said}), also when tried again: check the network and AWS_ENDPOINT_URL; {GOES_ON}"
+                "the connection failed ({said}), also when tried again: check the network and AWS_ENDPOINT_URL{goes_on}"
             ),
             BucketFault::TimedOut => write!(
                 f,
-                "no answer came in time, also when asked again: check the network and AWS_ENDPOINT_URL; {GOES_ON}"
+                "no answer came in time, also when asked again: check the network and AWS_ENDPOINT_URL{goes_on}"
             ),
             BucketFault::Taken => f.write_str(
                 "another store keeps its raw outputs there: two stores at one place would remove each other's; choose another prefix (`backsight store raw s3://BUCKET/PREFIX`)",
@@ -261,5 +271,29 @@ mod tests {
             fault(&["Generic S3 error", "operation timed out"]),
             BucketFault::TimedOut
         );
+        let missing = "Generic S3 error: Missing AccessKeyId";
+        assert_eq!(
+            fault(&[missing, "Missing AccessKeyId"]),
+            BucketFault::NoCredentials {
+                said: said("Missing AccessKeyId")
+            }
+        );
+    }
+
+    #[test]
+    fn a_study_that_was_stopped_is_named_where_something_was_written() {
+        let of = |doing| {
+            let error = BucketError {
+                doing,
+                url: "s3://lab/a".to_owned(),
+                fault: BucketFault::TimedOut,
+            };
+            error.to_string()
+        };
+        assert!(
+            of("write")
+                .ends_with("; a study that was stopped by this goes on with `backsight resume`")
+        );
+        assert!(!of("read").contains("study"), "{}", of("read"));
     }
 }

@@ -19,7 +19,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use zstd::bulk::Compressor;
 
@@ -84,8 +84,8 @@ impl RawBucket {
         }
         let client = bucket_client::connect(&self.0.url, self.0.patience);
         let client = client.map_err(|error| {
-            let said = error.to_string();
-            self.fault("reach", None, BucketFault::Other { said })
+            let fault = BucketFault::new(&error);
+            self.fault("reach", None, fault)
         })?;
         Ok(self.0.client.get_or_init(|| client))
     }
@@ -336,6 +336,8 @@ impl RawBucket {
     async fn fetch(&self, raw: RawRef) -> Result<Vec<u8>, StoreError> {
         let key = self.key_of(&raw);
         let mut detail = String::new();
+        // A bucket that didn't answer for as long as it is asked isn't asked for as long again.
+        let until = Instant::now() + self.0.patience;
         for reading in 1..=READINGS {
             if reading > 1 {
                 tokio::time::sleep(READ_AGAIN).await;
@@ -347,7 +349,7 @@ impl RawBucket {
                     break;
                 }
                 Err(StoreError::Bucket(error))
-                    if error.fault.is_passing() && reading < READINGS =>
+                    if error.fault.is_passing() && reading < READINGS && Instant::now() < until =>
                 {
                     continue;
                 }

@@ -263,6 +263,15 @@ const CASES: &[Case] = &[
         place.ends(&[&["notify", "--config", "notify.toml"][..], &said].concat())
     }),
     case("notify", 2, || along("v2", "1").ends(&["notify"])),
+    case("notify", 2, || {
+        let place = along("v2", "1");
+        place.write(
+            "notify.toml",
+            "[channel.a.webhook]\nurl = \"http://127.0.0.1:1/\"\n",
+        );
+        let said = ["--study", "step-1", "--pull-request", "1", "--channel", "b"];
+        place.ends(&[&["notify", "--config", "notify.toml"][..], &said].concat())
+    }),
     case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
     case("publish", 2, || measured().ends(&["publish", "site"])),
     case("serve", 0, || {

@@ -44,7 +44,7 @@ pub struct NotifyArgs {
     )]
     study: Option<String>,
     /// The number of the pull request
-    #[arg(long, value_name = "NUMBER", requires = "study")]
+    #[arg(long, value_name = "NUMBER", requires = "study", value_parser = clap::value_parser!(u64).range(1..))]
     pull_request: Option<u64>,
     /// The commit that gets a status
     #[arg(long, value_name = "HASH", requires = "study", value_parser = commit_hash)]
@@ -109,6 +109,7 @@ impl NotifyArgs {
         config: &NotifyConfig,
         study: &str,
     ) -> miette::Result<bool> {
+        config.check_channels(&self.channels)?;
         let study = store.study(study).await.into_diagnostic()?;
         let verdict = VerdictReport::from_store(store, &study).await?;
         let style = TerminalStyle::default();

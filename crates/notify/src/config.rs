@@ -1,6 +1,7 @@
 //! `notify.toml`: who is told of changes, how, and when.
 
-use backsight_model::{DocumentError, Located, TomlDocument, UnreadableFileError};
+use backsight_model::{DocumentError, Located, TomlDocument, UnreadableFileError, did_you_mean};
+use backsight_report::escape;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -264,6 +265,24 @@ impl NotifyConfig {
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Ok(Self::read(&document, folder)?)
+    }
+
+    /// Refuses names that no channel has.
+    ///
+    /// # Errors
+    /// There is no channel of one of these names.
+    pub fn check_channels(&self, names: &[String]) -> miette::Result<()> {
+        let unknown = names.iter().find(|name| !self.channels.contains_key(*name));
+        let Some(name) = unknown else {
+            return Ok(());
+        };
+        let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
+        let near = did_you_mean(name, known.iter().copied());
+        Err(miette::miette!(
+            help = near.unwrap_or_else(|| format!("there are: {}", known.join(", "))),
+            "there is no channel `{}`",
+            escape::line(name)
+        ))
     }
 
     /// The configuration that this document has; files are named from this folder.

@@ -118,17 +118,7 @@ pub async fn notify_of(
     options: &NotifyOptions,
     changes: &[TargetChanges],
 ) -> miette::Result<Vec<ChannelReport>> {
-    for name in &options.channels {
-        if !config.channels.contains_key(name) {
-            let known: Vec<&str> = config.channels.keys().map(String::as_str).collect();
-            let near = backsight_model::did_you_mean(name, known.iter().copied());
-            return Err(miette::miette!(
-                help = near.unwrap_or_else(|| format!("there are: {}", known.join(", "))),
-                "there is no channel `{}`",
-                backsight_report::escape::line(name)
-            ));
-        }
-    }
+    config.check_channels(&options.channels)?;
     let is_asked = |name: &String| options.channels.is_empty() || options.channels.contains(name);
     let channels = config.channels.iter().filter(|(name, _)| is_asked(name));
     let telling = channels.map(|(name, channel)| {
@@ -248,9 +238,9 @@ impl Teller<'_> {
         }
         if let Some(next) = state.next_try.filter(|next| *next > now && is_patient) {
             let why = state.problem.as_deref().unwrap_or("it failed");
-            report
-                .problems
-                .push(format!("{why}; tried again after {next}"));
+            report.problems.push(format!(
+                "{why}; tried again after {next}, with --now at once"
+            ));
             report.try_at(next);
             if !self.options.dry_run {
                 return Ok(());

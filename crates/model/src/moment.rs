@@ -9,7 +9,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-use crate::Time;
+use crate::{Time, span::seconds};
 
 /// A text that is no moment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum MomentError {
         "`{0}` is no time zone that this machine knows: expected for example Europe/Berlin or UTC"
     )]
     Zone(String),
+    /// It is too far away.
+    #[error("{0} is longer than a year, which is as far as a time may be")]
+    Far(String),
     /// It is over.
     #[error("{0} is over already")]
     Past(String),
@@ -32,7 +35,7 @@ pub enum MomentError {
 /// The moment that a text says, after `now`, whose zone is the reader's.
 ///
 /// # Errors
-/// It is of none of the forms, names a zone that isn't known, or is over.
+/// It is of none of the forms, names a zone that isn't known, is a length of more than a year, or is over.
 pub fn moment_after(text: &str, now: &Zoned) -> Result<Timestamp, MomentError> {
     let text = text.trim();
     let at = read(text, now)?;
@@ -49,6 +52,9 @@ fn read(text: &str, now: &Zoned) -> Result<Timestamp, MomentError> {
             .timestamp()
             .checked_add(jiff::SignedDuration::try_from(length.0).map_err(|_| bad())?)
             .map_err(|_| bad());
+    }
+    if seconds(text).is_some() {
+        return Err(MomentError::Far(text.chars().take(40).collect()));
     }
     // With its offset, or with its zone in brackets.
     if let Ok(at) = text.parse::<Timestamp>() {
@@ -169,5 +175,6 @@ mod tests {
         }
         assert!(at("18:00 Mars/Base", now, TimeZone::UTC).contains("no time zone"));
         assert!(at("2026-11-27 08:59", now, TimeZone::UTC).contains("is over"));
+        assert!(at("3000d", now, TimeZone::UTC).contains("longer than a year"));
     }
 }

@@ -24,42 +24,43 @@ impl Time {
     /// # Errors
     /// Not of the form `1h30m`, or longer than a year.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        let bad = || TimeError(text.chars().take(40).collect());
-        let mut rest = text.trim();
-        let mut total = 0.0;
-        if rest.is_empty() {
-            return Err(bad());
-        }
-        while !rest.is_empty() {
-            let digits = rest
-                .find(|c: char| !c.is_ascii_digit() && c != '.')
-                .ok_or_else(bad)?;
-            let (number, tail) = rest.split_at(digits);
-            let letters = tail
-                .find(|c: char| !c.is_alphabetic())
-                .unwrap_or(tail.len());
-            let (symbol, tail) = tail.split_at(letters);
-            let seconds = match symbol {
-                "ns" => 1e-9,
-                "us" | "µs" => 1e-6,
-                "ms" => 1e-3,
-                "s" | "sec" => 1.0,
-                "m" | "min" => 60.0,
-                "h" => 3600.0,
-                "d" => 86_400.0,
-                "w" => 604_800.0,
-                _ => return Err(bad()),
-            };
-            total += number.parse::<f64>().map_err(|_| bad())? * seconds;
-            rest = tail.trim_start();
-        }
-        let duration = Duration::try_from_secs_f64(total).map_err(|_| bad())?;
-        if duration > LONGEST {
-            Err(bad())
-        } else {
-            Ok(Self(duration))
-        }
+        let seconds = seconds(text).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let length = seconds.filter(|length| *length <= LONGEST);
+        length
+            .map(Self)
+            .ok_or_else(|| TimeError(text.chars().take(40).collect()))
     }
+}
+
+/// How many seconds a text of the form `1h30m` says, however many.
+pub(crate) fn seconds(text: &str) -> Option<f64> {
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(tail.len());
+        let (symbol, tail) = tail.split_at(letters);
+        let unit = match symbol {
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" | "sec" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            "w" => 604_800.0,
+            _ => return None,
+        };
+        total += number.parse::<f64>().ok()? * unit;
+        rest = tail.trim_start();
+    }
+    Some(total)
 }
 
 impl fmt::Display for Time {

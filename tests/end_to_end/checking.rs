@@ -269,7 +269,7 @@ fn what_is_not_committed_is_measured_and_said() {
     ended.assert_says(&[
         "with changes that aren't committed is measured; --committed leaves these out",
         "1 file that git doesn't track is left out",
-        "uncommitted changes is worse: tool value +",
+        "uncommitted work is worse: tool value +",
     ]);
     let ended = check_in(&place, &repo, &["--base", "main", "--committed"]);
     ended.assert_code(2);

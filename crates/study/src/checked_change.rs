@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::{OpenTarget, resolve_version};
 
 /// What the patch of everything that isn't committed is called.
-const UNCOMMITTED: &str = "uncommitted changes";
+const UNCOMMITTED: &str = "uncommitted work";
 
 /// A base and a version beside it.
 #[derive(Debug, Clone)]

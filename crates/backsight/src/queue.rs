@@ -99,18 +99,19 @@ enum What {
         all: bool,
     },
     /// Move a job: before all that wait, or to another priority
+    #[command(group = clap::ArgGroup::new("to").required(true))]
     Move {
         /// Its number
         job: i64,
         /// Before all that wait; what runs goes on
-        #[arg(long, required_unless_present = "priority")]
+        #[arg(long, group = "to")]
         first: bool,
         /// To this priority
         #[arg(
             long,
             value_name = "NUMBER",
             allow_negative_numbers = true,
-            conflicts_with = "first"
+            group = "to"
         )]
         priority: Option<i64>,
     },

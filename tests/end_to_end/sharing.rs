@@ -16,6 +16,7 @@ use std::{
 };
 
 use crate::{
+    exit_statuses::quick,
     place::Place,
     processes,
     running::{Ended, Running},
@@ -142,6 +143,27 @@ fn a_store_is_copied_into_a_database_and_back() {
     place
         .ends(&["store", "copy", &folder, &back, "nosuch"])
         .assert_code(2);
+}
+
+#[test]
+fn a_named_study_that_is_being_measured_isnt_copied_which_its_status_says() {
+    let place = quick();
+    place.hold("run", 1);
+    let measuring = Running::start(place.command(&["run", "plan.toml", "--name", "m"]));
+    place.until_held("run");
+    let (from, to) = (place.at("store"), place.at("copy"));
+    let copy = |studies: &[&str], status: i32| {
+        let ended = place.ends(&[&["store", "copy", &from, &to], studies].concat());
+        ended.assert_code(status);
+        ended.assert_says(&["m is being measured: it isn't copied"]);
+    };
+    copy(&["m"], 1);
+    copy(&[], 0);
+    place.release("run");
+    measuring.ends().assert_code(0);
+    place
+        .ends(&["store", "copy", &from, &to, "m"])
+        .assert_code(0);
 }
 
 #[test]

@@ -55,4 +55,4 @@ pub mod value_list;
 pub use abi::Abi;
 pub use event::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent};
 pub use memory::{CapturePoint, CapturedMemory, MemoryPiece};
-pub use syscall_set::{NamedSyscall, SyscallSet, SyscallSetError};
+pub use syscall_set::{SyscallSet, SyscallSetError};

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::Abi;
-use crate::table::{SyscallClass, SyscallClasses};
+use crate::table::{NamedSyscall, SyscallClass};
 use crate::value_list::{ValueList, ValueListError};
 
 /// What is wrong with an expression that names calls.
@@ -38,19 +38,6 @@ pub enum SyscallSetError {
         /// With what it stood behind.
         item: String,
     },
-}
-
-/// A call that can be named.
-#[derive(Debug, Clone)]
-pub struct NamedSyscall<'a> {
-    /// How it is made.
-    pub abi: Abi,
-    /// Its number there.
-    pub number: u64,
-    /// Its name.
-    pub name: &'a str,
-    /// The classes that it is of.
-    pub classes: SyscallClasses,
 }
 
 const ABIS: [Abi; 3] = [Abi::X86_64, Abi::I386, Abi::Aarch64];

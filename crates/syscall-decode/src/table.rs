@@ -19,7 +19,6 @@ pub(crate) use backsight_syscall_tables::sets as flags;
 use backsight_syscall_tables::syscalls as numbered;
 
 use crate::Abi;
-use crate::syscall_set::NamedSyscall;
 pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
     BitField, BitFieldStyle, CustomFormat, DataDirection, ExtensibleStructure, FieldCondition,
@@ -151,6 +150,19 @@ pub fn find_syscall(abi: Abi, number: u64) -> Option<&'static SyscallDefinition>
 fn index_of(abi: Abi, number: u64) -> Option<usize> {
     let index = numbers(abi).get(usize::try_from(number).ok()?)?;
     Some(usize::from(*index))
+}
+
+/// A call that can be named.
+#[derive(Debug, Clone)]
+pub struct NamedSyscall<'a> {
+    /// How it is made.
+    pub abi: Abi,
+    /// Its number there.
+    pub number: u64,
+    /// Its name.
+    pub name: &'a str,
+    /// The classes that it is of.
+    pub classes: SyscallClasses,
 }
 
 /// The names of the calls of a way of calling, with their numbers and classes, in the order of the numbers.

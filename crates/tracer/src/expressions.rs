@@ -1,9 +1,10 @@
 //! Expressions of strace's `-e`: which calls are traced and how they are shown, as in `trace=openat` or `raw=ioctl`.
 
+use backsight_syscall_decode::Abi;
 use backsight_syscall_decode::descriptor_set::DescriptorSet;
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::{self, NamedSyscall};
 use backsight_syscall_decode::value_list::ValueList;
-use backsight_syscall_decode::{Abi, table};
 
 use crate::descriptors::DescriptorDetails;
 use crate::error::ExpressionError;

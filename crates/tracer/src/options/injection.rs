@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
-use backsight_syscall_decode::table::{self, SyscallClass};
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::{self, NamedSyscall, SyscallClass};
 use nix::errno::Errno;
 
 use super::signal_set;

@@ -1,7 +1,7 @@
 //! What a summary has rows of, and which calls that takes.
 
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
-use backsight_syscall_decode::table::SyscallClass;
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::{NamedSyscall, SyscallClass};
 
 use crate::expressions::known_syscalls;
 use crate::open_files::OPENING_CALLS;

@@ -1,6 +1,6 @@
 //! The ptrace engine.
 
-use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{
     Abi, CapturePoint, EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent,
 };
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use backsight_syscall_decode::table::{SyscallClass, find_syscall};
+use backsight_syscall_decode::table::{NamedSyscall, SyscallClass, find_syscall};
 
 use crate::{
     in_time::{LONG, in_time},

@@ -24,6 +24,9 @@ const MOST_SAID: usize = 64 << 10;
 /// How long a reader may take to say it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Whoever says something isn't kept waiting for longer until pages show it.
+const LONGEST_READING: Duration = Duration::from_secs(2);
+
 /// Does what is asked for with `POST` below `/api/v1/`.
 pub async fn answer(
     live: &Arc<LiveSite>,
@@ -70,7 +73,10 @@ pub async fn answer(
     }
     match said.carry_out(live).await {
         Ok(said) => {
-            live.show_written().await;
+            let live = Arc::clone(live);
+            let shown = tokio::spawn(async move { live.show_written().await });
+            // A store that takes longer to read shows it later.
+            let _ = tokio::time::timeout(LONGEST_READING, shown).await;
             json(StatusCode::OK, &DoneView { said })
         }
         Err(why) => error(StatusCode::UNPROCESSABLE_ENTITY, &why.to_string()),

@@ -648,6 +648,12 @@ fn what_spoils_a_comparison_is_warned_of() {
             "`base` and `new` were not measured equally often in 1 row (at most 3 and 2 times)",
         ]
     );
+    let has_all = Warning::Unfinished {
+        study: "base".parse().unwrap(),
+        rows: 0,
+    };
+    let text = "study `base` isn't finished; `backsight resume base` goes on";
+    assert_eq!(has_all.to_string(), text);
 }
 
 #[test]

@@ -447,11 +447,11 @@ impl fmt::Display for Warning {
             }
             Self::Unfinished { study, rows } => write!(
                 f,
-                "study `{study}` isn't finished: {} nothing yet; `backsight resume {study}` goes on",
-                if *rows == 1 {
-                    "1 row has".to_owned()
-                } else {
-                    format!("{rows} rows have")
+                "study `{study}` isn't finished{}; `backsight resume {study}` goes on",
+                match rows {
+                    0 => String::new(),
+                    1 => ": 1 row has nothing yet".to_owned(),
+                    rows => format!(": {rows} rows have nothing yet"),
                 }
             ),
             Self::Looks {

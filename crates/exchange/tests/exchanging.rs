@@ -810,9 +810,9 @@ fn k6_has_three_ways_to_say_the_same() {
     // What `summaryTrendStats` asks for, and metrics of a part.
     let (_folder, path) = file(
         "asked.json",
-        r#"{"metrics": {"http_req_duration{scenario:login}": {"avg": 94.5, "p(99.9)": 400, "max": 1571}, "http_reqs{scenario:login}": {"rate": 147.9, "count": 2223}, "ws_ping": {"avg": 2.5, "med": 2}}}"#,
+        r#"{"metrics": {"http_req_duration{scenario:login}": {"avg": 94.5, "p(99.9)": 400, "max": 1571}, "http_reqs{scenario:login}": {"rate": 147.9, "count": 2223}, "ws_ping": {"avg": 2.5, "med": 2}, "open_files": {"value": 7, "min": 1, "max": 9}}}"#,
     );
-    let asked = import(&importer("k6"), &[path], &ImportChoices::default()).unwrap();
+    let asked = import(&importer("k6"), &[path], &better(&["open_files=lower"])).unwrap();
     assert_eq!(
         lines(&asked),
         [
@@ -821,8 +821,15 @@ fn k6_has_three_ways_to_say_the_same() {
             "k6 scenario=login http_reqs-rate /s higher: 147.9",
             "k6 ws_ping-mean ms lower: 2.5",
             "k6 ws_ping-median ms lower: 2",
+            "k6 open_files count lower: 7",
         ]
     );
+    let (_folder, path) = file(
+        "extremes.json",
+        r#"{"metrics": {"ws_ping": {"min": 1, "max": 9}}}"#,
+    );
+    let extremes = refused("k6", &path, &ImportChoices::default());
+    assert!(extremes.message.contains("summaryTrendStats"), "{extremes}");
     let machine = lines(&import_fixture(
         "k6",
         &["k6-machine-summary.json"],

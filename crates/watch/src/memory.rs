@@ -85,6 +85,8 @@ pub(crate) struct JobMemory {
     pub findings: Vec<StoredFinding>,
     /// Versions that it measured and that aren't on the branch any more.
     pub lost: usize,
+    /// Versions that any study has and that aren't on the branch, by their identities.
+    beside: Vec<String>,
 }
 
 impl JobMemory {
@@ -123,9 +125,6 @@ impl JobMemory {
             // What lies before the first version that is followed is on the line.
             false => scope.target.divided_by_line(elsewhere).await?.1,
         };
-        let on_line: Vec<String> = versions.iter().map(|version| version.id.clone()).collect();
-        let placed = store.place_versions(name, &beside, &on_line).await;
-        placed.into_diagnostic()?;
         let own: HashMap<&str, WatchStudyPurpose> = studies
             .iter()
             .map(|(it, _)| (it.study.as_str(), it.purpose))
@@ -220,7 +219,19 @@ impl JobMemory {
             studies,
             findings,
             lost: measured.iter().filter(|id| beside.contains(id)).count(),
+            beside,
         })
+    }
+
+    /// Says in the store which versions are on the branch and which are beside it.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn place_versions(&self, store: &Store, target: &TargetName) -> miette::Result<()> {
+        let on_line = self.versions.iter().map(|version| version.id.clone());
+        let on_line: Vec<String> = on_line.collect();
+        let placed = store.place_versions(target, &self.beside, &on_line).await;
+        placed.into_diagnostic()
     }
 
     /// A study that measures a version, or reverts a change, and was stopped or killed before its end.

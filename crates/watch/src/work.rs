@@ -235,6 +235,9 @@ impl JobInWork<'_> {
     ) -> miette::Result<Option<StepEnd>> {
         let job = self.job;
         let outlook = Arc::new(job.look(place, &self.failures, now).await?);
+        let target = outlook.target();
+        let placed = outlook.memory.place_versions(place.store, &target);
+        placed.await?;
         if outlook.memory.lost > self.said_lost {
             self.said_lost = outlook.memory.lost;
             let versions = counted(outlook.memory.lost, "measured version");

@@ -393,11 +393,21 @@ impl StoreCopy {
                 table.set(row, number, Argument::Whole(Some(highest)));
             }
         }
-        let expected: HashSet<RowHash> = new.iter().map(row_hash).collect();
-        let copied = table.insert_new(&self.to, &mut tx, new).await?;
-        self.compare_written(&table, &mut tx, &expected, copied)
-            .await?;
+        let copied = self.insert_compared(&table, &mut tx, new).await?;
         tx.commit().await.map_err(|e| to.fault(e))?;
+        Ok(copied)
+    }
+
+    /// Inserts rows whose keys the other store hasn't, reads the table again and compares: how many.
+    async fn insert_compared(
+        &self,
+        table: &CopyTable,
+        tx: &mut Transaction,
+        new: Vec<CopyRow>,
+    ) -> Result<usize, StoreError> {
+        let expected: HashSet<RowHash> = new.iter().map(row_hash).collect();
+        let copied = table.insert_new(&self.to, tx, new).await?;
+        self.compare_written(table, tx, &expected, copied).await?;
         Ok(copied)
     }
 

@@ -79,10 +79,7 @@ impl StoreCopy {
             }
             new.push(row);
         }
-        let expected: HashSet<RowHash> = new.iter().map(row_hash).collect();
-        let copied = table.insert_new(&self.to, &mut tx, new).await?;
-        self.compare_written(&table, &mut tx, &expected, copied)
-            .await?;
+        let copied = self.insert_compared(&table, &mut tx, new).await?;
         tx.commit().await.map_err(|e| to.fault(e))?;
         Ok(copied)
     }

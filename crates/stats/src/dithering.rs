@@ -1,4 +1,4 @@
-//! Rounded values, told apart as they were before: what looks at a distribution's shape takes ties for a mass that isn't there.
+//! Dithering of rounded values: what looks at a distribution's shape takes ties for a mass that isn't there.
 
 /// Steps that are smaller than this share of the largest value are those of floating point, and round nothing.
 const FINEST: f64 = 1e-9;
@@ -12,7 +12,7 @@ const TOLERANCE: f64 = 1e-12;
 ///
 /// Two different values are states, unless they are neighbours on the decimal scale.
 #[must_use]
-pub fn unrounded(values: &[f64]) -> Vec<f64> {
+pub fn dithered(values: &[f64]) -> Vec<f64> {
     let mut distinct = values.to_vec();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn equal_values_are_spread_over_the_step_of_their_scale() {
         assert_eq!(
-            unrounded(&[100.0, 101.0, 100.0, 103.0, 100.0]),
+            dithered(&[100.0, 101.0, 100.0, 103.0, 100.0]),
             [100.0, 101.0, 99.75, 103.0, 100.25]
         );
         // A clock of 4 ms.
-        assert_eq!(unrounded(&[8.0, 12.0, 8.0, 20.0])[2], 7.0);
+        assert_eq!(dithered(&[8.0, 12.0, 8.0, 20.0])[2], 7.0);
         // Two states are no scale; two neighbours are.
-        assert_eq!(unrounded(&[5.0, 9.0, 9.0]), [5.0, 9.0, 8.75]);
-        let close = unrounded(&[0.31, 0.32, 0.32]);
+        assert_eq!(dithered(&[5.0, 9.0, 9.0]), [5.0, 9.0, 8.75]);
+        let close = dithered(&[0.31, 0.32, 0.32]);
         assert!((close[2] - 0.3175).abs() < 1e-12, "{close:?}");
     }
 
@@ -103,7 +103,7 @@ mod tests {
             vec![2.0, 2.0],
             vec![third.sqrt(), third.ln(), third.exp(), third.exp()],
         ] {
-            assert_eq!(unrounded(&values), values);
+            assert_eq!(dithered(&values), values);
         }
     }
 
@@ -114,7 +114,7 @@ mod tests {
             step in 1e-6_f64..1e6,
         ) {
             let values: Vec<f64> = values.into_iter().map(|it| f64::from(it) * step).collect();
-            let spread = unrounded(&values);
+            let spread = dithered(&values);
             let least = values.iter().flat_map(|a| values.iter().map(move |b| (a - b).abs()));
             let least = least.filter(|gap| *gap > step / 2.0).fold(f64::INFINITY, f64::min);
             for (before, after) in values.iter().zip(&spread) {

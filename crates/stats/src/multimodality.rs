@@ -5,7 +5,7 @@ use serde::Serialize;
 use statrs::function::gamma::ln_gamma;
 
 use crate::distributions::normal_quantile;
-use crate::{Confidence, Interval, Samples, unrounded};
+use crate::{Confidence, Interval, Samples, dithered};
 
 /// Fewer values than this show no modes.
 const MIN_VALUES: usize = 8;
@@ -46,7 +46,7 @@ pub fn two_modes(samples: &Samples) -> Option<TwoModes> {
         return None;
     }
     // The quantiles are those of values without ties.
-    let spread = Samples::new(unrounded(samples.ascending())).ok()?;
+    let spread = Samples::new(dithered(samples.ascending())).ok()?;
     let split = widest_split(&spread)?;
     let at_gap = |values: &[f64]| values.partition_point(|&x| x <= split.gap);
     let all = samples.ascending();

@@ -4,7 +4,7 @@
 //! versions may differ: the level of the higher state, since a mean moves with the states' shares.
 
 use backsight_model::{HostRecord, HostRecordMap, StudyHistory};
-use backsight_stats::{FactValues, Samples, strongest_association, two_modes, unrounded};
+use backsight_stats::{FactValues, Samples, dithered, strongest_association, two_modes};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -210,7 +210,7 @@ fn relative_values(series: &VersionSeries, holder: StateHolder) -> Vec<HeldValue
         .map(|(value, _)| *value)
         .collect();
     let held = stretches.values_mut().flatten();
-    for ((value, _), spread) in held.zip(unrounded(&raw)) {
+    for ((value, _), spread) in held.zip(dithered(&raw)) {
         *value = spread;
     }
     let mut all = Vec::new();

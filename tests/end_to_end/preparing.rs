@@ -256,9 +256,11 @@ fn two_values_for_one_machine_are_refused_with_both_hosts_and_places() {
     refused(&place, "plan.toml", 6, 7);
 }
 
-/// A script that says the value and, where that is seven, kills every process of this program above it, the conductor first.
+/// A script that says the value and, where that is seven, kills every process of this program above it.
+///
+/// They are stopped before the first is killed: an agent that still ran would see its conductor end and have the value put back.
 fn killing_at_seven(program: &str) -> String {
-    let script = "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = PROGRAM ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n";
+    let script = "s=$(cat /proc/sys/vm/swappiness); echo $s; [ $s = 7 ] || exit 0\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = PROGRAM ] && kills=\"$p $kills\"; p=$q; done; kill -STOP $kills; kill -9 $kills\n";
     script.replace("PROGRAM", program)
 }
 

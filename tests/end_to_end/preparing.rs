@@ -55,10 +55,7 @@ fn what_a_study_that_was_killed_with_its_agent_changed_is_put_back_by_the_next_o
     let place = place(SEVEN);
     // The benchmark kills the agent, the agent's supervisor and the conductor, and so leaves nobody who could put it back.
     place.prints("swap", "sh @/kill.sh");
-    place.write(
-        "kill.sh",
-        "echo 7\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = backsight ] && kills=\"$kills $p\"; p=$q; done; kill -9 $kills\n",
-    );
+    place.write("kill.sh", killing_at_seven("backsight"));
     let script = "$B run plan.toml --name a || echo killed\necho \"then $(cat swappiness)\"\n$B restore\necho \"now $(cat swappiness)\"\n$B restore";
     let ended = in_own_namespace(&place, script);
     ended.assert_says(&[

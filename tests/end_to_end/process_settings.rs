@@ -187,7 +187,7 @@ fn groups_and_files_of_users_are_gone_after_an_agent_that_was_killed_with_all_th
     let place = open_place();
     place.prints("hog", "sh @/hog.sh");
     // As root it kills the agent, its supervisor and the conductor, and so leaves nobody who could put anything back.
-    let kill = "echo ${BACKSIGHT_TRIAL%%/*} > @/mark\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = backsight ] || [ \"$n\" = agent-guard ] && kills=\"$p $kills\"; p=$q; done; kill -9 $kills\n";
+    let kill = "echo ${BACKSIGHT_TRIAL%%/*} > @/mark\np=$$; while [ $p -gt 1 ]; do n=$(ps -o comm= -p $p); q=$(ps -o ppid= -p $p | tr -d ' '); [ \"$n\" = backsight ] || [ \"$n\" = agent-guard ] && kills=\"$p $kills\"; p=$q; done; kill -STOP $kills; kill -9 $kills\n";
     place.write("hog.sh", kill.replace("@/mark", &place.at("mark")));
     place.plan("use = [\"hog\"]\nrounds = 1\nprepare = { process.limits.memory = \"64MiB\", process.limits.processes = 50 }\n");
     place.ends(&["run", "plan.toml", "--name", "a"]);

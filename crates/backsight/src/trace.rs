@@ -307,12 +307,10 @@ impl TraceArgs {
                 &interrupt,
             )
         };
-        // With two threads, it is the first one that the kernel calls the tracer.
+        // Where another thread than the caller's traces, it is the first one that the kernel is to call the tracer.
         let (ended, unread) = match chosen {
-            EngineKind::Ptrace => trace(),
-            EngineKind::Kernel | EngineKind::PtraceThenKernel => {
-                lend_first_thread(trace).into_diagnostic()?
-            }
+            EngineKind::Ptrace | EngineKind::PtraceThenKernel => trace(),
+            EngineKind::Kernel => lend_first_thread(trace).into_diagnostic()?,
         }?;
         Ok(match apart {
             None if unread => nobody_reads(),

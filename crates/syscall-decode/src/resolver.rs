@@ -5,7 +5,7 @@ use crate::table::PidKind;
 use crate::{SyscallRecord, TraceEvent};
 
 /// Says what a file descriptor is: what stands between `<` and `>` with `-y` and `-yy`.
-pub trait Resolver {
+pub trait Resolver: Send {
     /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
     /// descriptor is [`CURRENT_DIRECTORY`].
     fn describe_descriptor(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> DescriptorInfo;

@@ -2,8 +2,8 @@
 //! thread is stopped as long as the ring is read fast enough.
 //!
 //! Where the ring fills up, threads are stopped in turn until there is room again, so that nothing is lost. For that the engine
-//! holds the tree with ptrace, without stops at calls; nobody else can trace it meanwhile. Two threads do the work: the
-//! backpressure thread starts the command and answers the kernel's stops; the caller's thread reads the ring and reports events.
+//! holds the tree with ptrace, without stops at calls; nobody else can trace it meanwhile. Two threads do the work: one
+//! starts the command and answers the kernel's stops; the other one reads the ring and reports events.
 //!
 //! It needs privileges ([`check_available`]), and changes nothing in the programs that it traces.
 
@@ -31,12 +31,13 @@ use std::sync::Arc;
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
+use crate::emit::Emit;
 use crate::error::{BpfEngineError, TraceError};
 use crate::interrupt::Interrupt;
 use crate::options::{CallStatus, StatusSet, TraceOptions};
 use crate::outcome::TraceOutcome;
 use crate::summary::CallSummary;
-use backpressure::TraceeReport;
+use backpressure::{Backpressure, TraceeReport};
 use programs::LoadedPrograms;
 use task_storage::TaskStorage;
 
@@ -173,12 +174,14 @@ pub fn check_available() -> Result<(), BpfEngineError> {
 pub fn trace(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<TraceOutcome, TraceError> {
     run(options, interrupt, Start::Loaded, false, emit).map(|(ended, _)| ended)
 }
 
 /// Traces a command, which begins under the ptrace engine and goes on under this one if that pays.
+///
+/// The calling thread traces: where tracing ends before the command, what was handed over is held until that thread ends.
 ///
 /// # Errors
 ///
@@ -186,7 +189,7 @@ pub fn trace(
 pub(crate) fn trace_after_ptrace(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<TraceOutcome, TraceError> {
     run(options, interrupt, Start::Stopping, false, emit).map(|(ended, _)| ended)
 }
@@ -200,12 +203,12 @@ pub(crate) fn trace_after_ptrace(
 pub fn count_calls(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     count(options, interrupt, Start::Loaded, emit)
 }
 
-/// The same as [`trace_after_ptrace`] traces.
+/// The same as [`trace_after_ptrace`] traces, by the calling thread.
 ///
 /// # Errors
 ///
@@ -213,7 +216,7 @@ pub fn count_calls(
 pub(crate) fn count_calls_after_ptrace(
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     count(options, interrupt, Start::Stopping, emit)
 }
@@ -222,7 +225,7 @@ fn count(
     options: &TraceOptions,
     interrupt: &Interrupt,
     start: Start,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     let mut summary = CallSummary::new();
     let options = TraceOptions {
@@ -251,6 +254,9 @@ enum Start {
     Stopping,
 }
 
+/// How it ended, and what was counted in the kernel.
+type Traced = (TraceOutcome, Option<count_map::CountMap>);
+
 /// Bytes of a ring for what isn't a call.
 const RING_OF_NO_CALLS: u32 = 256 << 10;
 
@@ -259,8 +265,8 @@ fn run(
     interrupt: &Interrupt,
     start: Start,
     counting: bool,
-    emit: &mut dyn FnMut(TraceEvent),
-) -> Result<(TraceOutcome, Option<count_map::CountMap>), TraceError> {
+    emit: &mut Emit<'_>,
+) -> Result<Traced, TraceError> {
     if let Some(why) = unsupported_option(options) {
         return Err(match options.scope {
             Some(_) => TraceError::UnfitScope { why },
@@ -279,36 +285,60 @@ fn run(
     if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
         return Err(TraceError::Nothing);
     }
-    let bell = Arc::new(ReaderWakeup::new()?);
-    let rung = Arc::clone(&bell);
-    let mask = interrupt.blocked_before();
-    let (mut relay, mut programs, mut backpressure) = match start {
-        Start::Loaded => {
-            let loaded = programs::load(options, counting)?;
-            let attached = AttachedPrograms::attach(loaded, options)?;
-            let begin = backpressure::StartRequest {
-                options: options.clone(),
-                mask,
-            };
-            interrupt.then(move || rung.ring());
-            let followed = attached.followed_threads();
-            let started = backpressure::Backpressure::start(begin, followed, Arc::clone(&bell))?;
-            (None, Some(attached), started)
-        }
-        Start::Stopping => {
-            interrupt.then(move || rung.ring());
-            let (relay, started) = relay::Relay::start(options, mask, Arc::clone(&bell))?;
-            (Some(relay), None, started)
-        }
-    };
     let mut calls = 0;
-    let emit: &mut dyn FnMut(TraceEvent) = &mut |event| {
+    let mut emit = |event: TraceEvent| {
         calls += u64::from(matches!(event.kind, EventKind::Call(_)));
         match &event.kind {
             EventKind::Signal { number, .. } if !options.signals.contains(*number) => {}
             _ => emit(event),
         }
     };
+    let traced = match start {
+        Start::Stopping => relay::run(options, interrupt, counting, &mut emit),
+        Start::Loaded => run_loaded(options, interrupt, counting, &mut emit),
+    };
+    traced.map(|(ended, counts)| (TraceOutcome { calls, ..ended }, counts))
+}
+
+/// Traces with programs that are loaded before anything is started.
+fn run_loaded(
+    options: &TraceOptions,
+    interrupt: &Interrupt,
+    counting: bool,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<Traced, TraceError> {
+    let bell = Arc::new(ReaderWakeup::new()?);
+    let loaded = programs::load(options, counting)?;
+    let attached = AttachedPrograms::attach(loaded, options)?;
+    let begin = backpressure::StartRequest {
+        options: options.clone(),
+        mask: interrupt.blocked_before(),
+    };
+    let rung = Arc::clone(&bell);
+    interrupt.then(move || rung.ring());
+    let followed = attached.followed_threads();
+    let started = Backpressure::start(begin, followed, Arc::clone(&bell))?;
+    read_events(
+        options,
+        interrupt,
+        (Some(attached), None, started),
+        &bell,
+        emit,
+    )
+}
+
+/// Emits what the programs, once there are any, and the tracer's thread see, until that one is done or `interrupt` asks.
+fn read_events(
+    options: &TraceOptions,
+    interrupt: &Interrupt,
+    (mut programs, mut relay, mut backpressure): (
+        Option<AttachedPrograms>,
+        Option<relay::Relay>,
+        Backpressure,
+    ),
+    bell: &ReaderWakeup,
+    emit: &mut dyn FnMut(TraceEvent),
+) -> Result<Traced, TraceError> {
     let mut left = false;
     // What the backpressure thread saw, until what happened before is told.
     let mut kept: VecDeque<TraceeReport> = VecDeque::new();
@@ -332,7 +362,7 @@ fn run(
         if let Some(stopping) = &mut relay
             && !left
             && programs.is_none()
-            && let Some(loaded) = stopping.programs(options, counting)
+            && let Some(loaded) = stopping.programs()
         {
             // Where there are none, all goes on as it is.
             let attached = loaded.and_then(|loaded| AttachedPrograms::attach(loaded, options));
@@ -343,33 +373,29 @@ fn run(
             continue;
         }
         match &mut programs {
-            Some(programs) => programs.wait(&bell, emit),
+            Some(programs) => programs.wait(bell, emit),
             None => {
-                let _nothing_came = wait(None, &bell);
+                let _nothing_came = wait(None, bell);
             }
         }
     }
-    let mut ended = TraceOutcome {
-        lost: relay.map_or(0, |relay| relay.lost_events()),
-        ..TraceOutcome::default()
-    };
+    let mut ended = TraceOutcome::default();
     let mut counts = None;
     match programs {
         Some(programs) => {
             let (control, counted) = programs.finish(Some(&backpressure), emit);
-            ended.lost += control.lost_records();
+            ended.lost = control.lost_records();
             ended.backpressure_stops = control.backpressure_stops();
             counts = counted;
         }
         None => emit_reports(&backpressure, emit),
     }
-    ended.calls = calls;
     ended.command = backpressure.finish()?;
     Ok((ended, counts))
 }
 
 /// Emits what the tracer's thread saw while there are no programs.
-fn emit_reports(backpressure: &backpressure::Backpressure, emit: &mut dyn FnMut(TraceEvent)) {
+fn emit_reports(backpressure: &Backpressure, emit: &mut dyn FnMut(TraceEvent)) {
     for report in backpressure.reports() {
         if let TraceeReport::Event(event) = report {
             emit(*event);
@@ -422,7 +448,7 @@ impl AttachedPrograms {
     /// Emits what waits in the ring, and between its records what the backpressure thread saw before them.
     fn drain(
         &mut self,
-        backpressure: &backpressure::Backpressure,
+        backpressure: &Backpressure,
         kept: &mut VecDeque<TraceeReport>,
         emit: &mut dyn FnMut(TraceEvent),
     ) {
@@ -477,7 +503,7 @@ impl AttachedPrograms {
     /// Detaches them and tells what was held back.
     fn finish(
         mut self,
-        backpressure: Option<&backpressure::Backpressure>,
+        backpressure: Option<&Backpressure>,
         emit: &mut dyn FnMut(TraceEvent),
     ) -> (Arc<programs::ControlPage>, Option<count_map::CountMap>) {
         drop(self.attached.take());

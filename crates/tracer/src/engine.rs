@@ -1,8 +1,9 @@
 //! Choice of the engine: the BPF engine where it can do what the options ask, else the ptrace engine, with the reason. A command begins
 //! under the ptrace engine in both cases, since most are over before programs are loaded.
 
-use backsight_syscall_decode::{Abi, TraceEvent, table};
+use backsight_syscall_decode::{Abi, table};
 
+use crate::emit::Emit;
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
 use crate::options::TraceOptions;
@@ -106,7 +107,7 @@ pub fn trace(
     engine: EngineKind,
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<TraceOutcome, TraceError> {
     match engine {
         EngineKind::Ptrace if options.scope.is_some() => Err(TraceError::ScopeByPtrace),
@@ -127,7 +128,7 @@ pub fn count_calls(
     engine: EngineKind,
     options: &TraceOptions,
     interrupt: &Interrupt,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> Result<(TraceOutcome, CallSummary), TraceError> {
     match engine {
         EngineKind::Kernel => return bpf_engine::count_calls(options, interrupt, emit),

@@ -13,7 +13,7 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// The way to the thread that is lent, as long as nobody took it.
 static LENT: Mutex<Option<Sender<Job>>> = Mutex::new(None);
 /// As much as a first thread has.
-const STACK: usize = 8 << 20;
+pub(crate) const STACK: usize = 8 << 20;
 
 /// Has `work` done by a thread of its own; this one does meanwhile what the tracer's thread is to do, if one is wanted.
 ///

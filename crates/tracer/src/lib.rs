@@ -31,6 +31,7 @@ mod captured_descriptors;
 pub mod cgroups;
 pub mod command;
 pub mod descriptors;
+pub mod emit;
 pub mod engine;
 pub mod error;
 pub mod expressions;

@@ -10,7 +10,7 @@ mod socket_name;
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt as _;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use backsight_syscall_decode::table::{DataDirection, ResultKind, SyscallDefinition, ValueKind};
 use backsight_syscall_decode::{
@@ -64,7 +64,7 @@ const O_CLOEXEC: u64 = 0o2_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConcernedFile {
     /// Its path, or what it is instead, as `pipe`.
-    pub name: Rc<[u8]>,
+    pub name: Arc<[u8]>,
     /// The descriptor by which the call names it; none where it does by its path.
     pub descriptor: Option<i32>,
     /// Bytes that the call read from it.
@@ -90,20 +90,20 @@ pub(crate) struct OpenFiles {
 struct DescriptorTable {
     files: HashMap<i32, OpenFile>,
     /// The current directory, where it is known.
-    directory: Option<Rc<[u8]>>,
+    directory: Option<Arc<[u8]>>,
     /// When the call that is looked at was made, and when it was told.
     times: (u64, u64),
 }
 
 #[derive(Debug, Clone)]
 struct OpenFile {
-    name: Rc<[u8]>,
+    name: Arc<[u8]>,
     closes_on_exec: bool,
     /// When it was opened, as it was told.
     since: u64,
     /// What the descriptor was before, where that wasn't closed yet as far as was told: a thread may open it again before it is told
     /// that another one closed it.
-    former: Option<Rc<[u8]>>,
+    former: Option<Arc<[u8]>>,
 }
 
 impl OpenFiles {
@@ -190,7 +190,7 @@ impl OpenFiles {
             }
         }
         if let SyscallOutcome::Returned { value, .. } = call.outcome {
-            let opened = concerned.first().map(|file| Rc::clone(&file.name));
+            let opened = concerned.first().map(|file| Arc::clone(&file.name));
             files.apply(call, row, value, opened);
         }
         concerned
@@ -214,7 +214,7 @@ impl DescriptorTable {
         table
     }
 
-    fn open(&mut self, number: i32, name: Rc<[u8]>, closes_on_exec: bool) {
+    fn open(&mut self, number: i32, name: Arc<[u8]>, closes_on_exec: bool) {
         let former = self.files.remove(&number).map(|file| file.name);
         let file = OpenFile {
             name,
@@ -226,23 +226,23 @@ impl DescriptorTable {
     }
 
     /// The file of a descriptor; where it isn't known, its number stands for it.
-    fn file(&mut self, pid: i32, number: i32, is_open: bool, live: bool) -> Rc<[u8]> {
+    fn file(&mut self, pid: i32, number: i32, is_open: bool, live: bool) -> Arc<[u8]> {
         let made = self.times.0;
         match self.files.get(&number) {
-            Some(file) if made >= file.since => return Rc::clone(&file.name),
+            Some(file) if made >= file.since => return Arc::clone(&file.name),
             // The call was made before this file was opened.
             Some(OpenFile {
                 former: Some(former),
                 ..
-            }) => return Rc::clone(former),
-            Some(file) => return Rc::clone(&file.name),
+            }) => return Arc::clone(former),
+            Some(file) => return Arc::clone(&file.name),
             None => {}
         }
         if live && is_open {
             let place = format!("/proc/{}/fd/{number}", shown_as(pid));
             if let Ok(link) = std::fs::read_link(place) {
-                let name: Rc<[u8]> = link.into_os_string().into_vec().into();
-                self.open(number, Rc::clone(&name), false);
+                let name: Arc<[u8]> = link.into_os_string().into_vec().into();
+                self.open(number, Arc::clone(&name), false);
                 return name;
             }
         }
@@ -261,7 +261,7 @@ impl DescriptorTable {
         const BAD: i64 = 9;
         let is_open = call.error() != Some(BAD);
         let mut found: Vec<ConcernedFile> = Vec::new();
-        let mut add = |name: Rc<[u8]>, descriptor| {
+        let mut add = |name: Arc<[u8]>, descriptor| {
             if !found
                 .iter()
                 .any(|file| file.name == name && file.descriptor == descriptor)
@@ -314,7 +314,7 @@ impl DescriptorTable {
         call: &SyscallRecord,
         row: &SyscallDefinition,
         value: i64,
-        opened: Option<Rc<[u8]>>,
+        opened: Option<Arc<[u8]>>,
     ) {
         const BAD: i64 = 9;
         const IN_PROGRESS: i64 = 115;
@@ -388,7 +388,7 @@ impl DescriptorTable {
             "chdir" | "fchdir" => self.directory = Some(path),
             "getcwd" => {
                 let said = text_at(call, arguments[0], CapturePoint::Left);
-                self.directory = said.map(Rc::from).or(self.directory.take());
+                self.directory = said.map(Arc::from).or(self.directory.take());
             }
             "execve" | "execveat" => self.files.retain(|_, file| !file.closes_on_exec),
             // What else makes a descriptor is named as it was made.
@@ -399,7 +399,7 @@ impl DescriptorTable {
         }
     }
 
-    fn control(&mut self, arguments: &[u64; 6], number: i32, name: Rc<[u8]>) {
+    fn control(&mut self, arguments: &[u64; 6], number: i32, name: Arc<[u8]>) {
         const DUPLICATE: u64 = 0;
         const DUPLICATE_CLOSING: u64 = 1030;
         const SET_FLAGS: u64 = 2;
@@ -460,7 +460,7 @@ fn text_at(call: &SyscallRecord, address: u64, when: CapturePoint) -> Option<&[u
 
 /// A path behind the directory that it is relative to, without parts that say nothing. A `..` at its beginning takes the last part off
 /// the directory; one behind a name stays, as that may be a symbolic link.
-fn joined(directory: Option<&[u8]>, path: &[u8]) -> Rc<[u8]> {
+fn joined(directory: Option<&[u8]>, path: &[u8]) -> Arc<[u8]> {
     let mut whole = directory.map(<[u8]>::to_vec).unwrap_or_default();
     let is_absolute = whole.first() == Some(&b'/') || path.first() == Some(&b'/');
     let parts = path.split(|byte| *byte == b'/');

@@ -74,8 +74,8 @@ pub fn trace(
     traced.map(|()| engine.ended)
 }
 
-/// Traces a command until it ended or all that is left of it was taken by a successor. `begun` hears that it was started; the
-/// signals of `mask` are blocked in it, if not those of this thread; `interrupted` says by which signal tracing is to end, 0 for none.
+/// Traces a command until it ended or all that is left of it was taken by a successor. The signals of `mask` are blocked in it, if not
+/// those of this thread; `interrupted` says by which signal tracing is to end, 0 for none.
 ///
 /// # Errors
 ///
@@ -84,17 +84,15 @@ pub(crate) fn trace_until_taken(
     options: &TraceOptions,
     mask: Option<SigSet>,
     successor: &mut dyn Successor,
-    begun: impl FnOnce(),
     interrupted: &dyn Fn() -> Option<i32>,
     emit: &mut dyn FnMut(TraceEvent),
 ) -> Result<TraceOutcome, TraceError> {
     let mut engine = Engine::new(options, emit);
     engine.successor = Some(successor);
-    let traced = engine.begin(mask).and_then(|()| {
-        begun();
-        // Nothing has a filter that is to be handed over.
-        engine.run(interrupted, &|| {})
-    });
+    // Nothing has a filter that is to be handed over.
+    let traced = engine
+        .begin(mask)
+        .and_then(|()| engine.run(interrupted, &|| {}));
     if traced.is_err() {
         engine.detach_all();
     }

@@ -21,6 +21,8 @@ use std::fmt::Write as _;
 use backsight_syscall_decode::{Abi, EventKind, SyscallOutcome, SyscallRecord, TraceEvent, table};
 use serde::{Deserialize, Serialize};
 
+use crate::emit::Emit;
+
 pub use call_counts::CallCounts;
 pub use changes::{CallChange, compare_summaries, format_changes};
 pub use column::{SummaryColumn, SummaryOrder};
@@ -132,7 +134,7 @@ impl CallSummary {
     }
 
     /// Takes what happens: counts the calls, and passes the rest on.
-    pub(crate) fn counting(&mut self, rest: &mut dyn FnMut(TraceEvent)) -> impl FnMut(TraceEvent) {
+    pub(crate) fn counting(&mut self, rest: &mut Emit<'_>) -> impl FnMut(TraceEvent) + Send {
         |event| match &event.kind {
             EventKind::Call(call) => self.count(event.pid, call),
             _ => rest(event),

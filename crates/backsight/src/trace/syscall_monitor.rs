@@ -12,7 +12,8 @@ use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{ChildSelection, TraceOptions};
 use backsight_tracer::summary::CallCounts;
 use miette::IntoDiagnostic as _;
-use std::{cell::Cell, collections::HashSet};
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use super::{ENDS, chain};
 use crate::files;
@@ -33,20 +34,19 @@ pub fn execute(monitor: &TracingMonitor) -> miette::Result<()> {
         ..TraceOptions::default()
     };
     let mut attached = HashSet::new();
-    let (by, reason) = (Cell::new(""), Cell::new(None));
+    let by = Mutex::new(("", None));
     let says = |chosen: engine::EngineKind, why: Option<String>| {
-        by.set(chosen.name());
-        reason.set(why);
+        *by.lock().unwrap_or_else(PoisonError::into_inner) = (chosen.name(), why);
     };
     let mut say_engine = |event: TraceEvent| {
         if matches!(event.kind, EventKind::Attached { .. })
             && attached.insert(event.pid)
             && event.pid == agent
         {
-            let why = reason
-                .take()
-                .map_or_else(String::new, |why| format!(": {why}"));
-            files::print_note(&format!("watching: the {} engine{why}", by.get()));
+            let mut by = by.lock().unwrap_or_else(PoisonError::into_inner);
+            let why = by.1.take();
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            files::print_note(&format!("watching: the {} engine{why}", by.0));
         }
     };
     let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut say_engine);
@@ -55,7 +55,8 @@ pub fn execute(monitor: &TracingMonitor) -> miette::Result<()> {
     let (ended, summary) = counted.map_err(|error| miette::miette!("{}", chain(&error)))?;
     let unwatched = steps.iter().filter(|pid| !attached.contains(pid));
     let unwatched = unwatched.filter_map(|pid| named(*pid)).collect();
-    let counts = CallCounts::new(&summary, by.get(), ended.lost, unwatched);
+    let (by_engine, _) = by.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let counts = CallCounts::new(&summary, by_engine, ended.lost, unwatched);
     files::print(&format!(
         "{}\n",
         serde_json::to_string(&counts).into_diagnostic()?

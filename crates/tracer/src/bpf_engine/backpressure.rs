@@ -162,15 +162,6 @@ impl BackpressureState {
     pub fn wakes(&self, tid: Tid) {
         self.to_wake.store(tid, Ordering::SeqCst);
     }
-
-    /// The signal by which the command is to end, or 0, once everything is to be let go. Whoever asks has been woken.
-    pub fn seen_released(&self) -> Option<i32> {
-        if !self.release.load(Ordering::SeqCst) {
-            return None;
-        }
-        self.wakes(0);
-        Some(self.signal.load(Ordering::SeqCst))
-    }
 }
 
 /// Tells the reader's side what was seen.
@@ -185,6 +176,20 @@ impl ReportSender {
         // If nobody listens any longer, nobody wants to know.
         let _ = self.reports.send(report);
         self.shared.has_reports.store(true, Ordering::SeqCst);
+    }
+
+    /// Says which thread has to be woken by a signal when everything is to be let go; 0 for none.
+    pub fn wakes(&self, tid: Tid) {
+        self.shared.wakes(tid);
+    }
+
+    /// The signal by which the command is to end, or 0, once everything is to be let go. Whoever asks has been woken.
+    pub fn seen_released(&self) -> Option<i32> {
+        if !self.shared.release.load(Ordering::SeqCst) {
+            return None;
+        }
+        self.wakes(0);
+        Some(self.shared.signal.load(Ordering::SeqCst))
     }
 
     /// Sends an event of a thread that stops at its calls. Where the reader is far behind, all of them wait for it.
@@ -239,24 +244,36 @@ impl Backpressure {
         Ok(backpressure)
     }
 
+    /// Both ends of what the tracer's thread tells the reader's.
+    pub(super) fn channel(shared: Arc<BackpressureState>) -> (Self, TracerSide) {
+        let (sender, reports) = mpsc::channel();
+        let (ends, ended) = mpsc::channel();
+        let tracer = TracerSide {
+            reports: ReportSender {
+                reports: sender,
+                shared: Arc::clone(&shared),
+            },
+            _done: Done(Arc::clone(&shared)),
+            _ends: ends,
+        };
+        let reader = Self {
+            ended,
+            reports,
+            shared,
+            gauge: None,
+            bell: Mutex::new(None),
+        };
+        (reader, tracer)
+    }
+
     /// Starts the thread that does it; `work` says by its sender whether it has begun.
-    pub(super) fn spawn(
+    fn spawn(
         shared: Arc<BackpressureState>,
         work: impl FnOnce(ReportSender, Sender<Result<(), TraceError>>) + Send + 'static,
     ) -> Result<Self, TraceError> {
-        let (sender, reports) = mpsc::channel();
+        let (backpressure, tracer) = Self::channel(shared);
         let (ready, begun) = mpsc::channel();
-        let state = Arc::clone(&shared);
-        let sender = ReportSender {
-            reports: sender,
-            shared: Arc::clone(&shared),
-        };
-        let (ends, ended) = mpsc::channel();
-        let job: first_thread::Job = Box::new(move || {
-            let _ends = ends;
-            let _done = Done(state);
-            work(sender, ready);
-        });
+        let job: first_thread::Job = Box::new(move || work(tracer.reports().clone(), ready));
         if let Err(job) = first_thread::run_on_first_thread(job) {
             std::thread::Builder::new()
                 .name("backpressure".into())
@@ -267,13 +284,6 @@ impl Backpressure {
             let why = io::Error::other("the thread that does it ended");
             Err(refused("hold what is traced")(why))
         });
-        let backpressure = Self {
-            ended,
-            reports,
-            shared,
-            gauge: None,
-            bell: Mutex::new(None),
-        };
         begun.map(|()| backpressure)
     }
 
@@ -342,7 +352,23 @@ impl Drop for Backpressure {
     }
 }
 
+/// What the tracer's thread has; with it goes what is traced.
+#[derive(Debug)]
+pub(super) struct TracerSide {
+    reports: ReportSender,
+    _done: Done,
+    _ends: Sender<()>,
+}
+
+impl TracerSide {
+    /// Where its reports go.
+    pub fn reports(&self) -> &ReportSender {
+        &self.reports
+    }
+}
+
 /// Says when it goes that nothing is traced any longer.
+#[derive(Debug)]
 struct Done(Arc<BackpressureState>);
 
 impl Drop for Done {

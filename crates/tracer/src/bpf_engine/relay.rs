@@ -1,26 +1,31 @@
 //! Relay: a command begins under the ptrace engine, at once, and goes on under the programs as soon as they are loaded, if it makes
 //! so many calls that this pays.
 //!
-//! The tracer's thread runs the ptrace engine; the reader's thread emits what that sees and, once it is asked to, has the programs
-//! loaded and attached. From then on each thread is taken at the end of a call. A command that ends before waits for nothing; where
-//! the programs can't be loaded the ptrace engine goes on.
+//! The caller's thread runs the ptrace engine and emits what that sees: for a short command that is all. Once programs pay, a
+//! reader's thread emits instead, and has them loaded and attached. From then on each thread is taken at the end of a call. A
+//! command that ends before waits for nothing; where the programs can't be loaded the ptrace engine goes on.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::sync::{Arc, Mutex};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use nix::sys::signal::SigSet;
+use backsight_syscall_decode::TraceEvent;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::backpressure::{
-    Backpressure, BackpressureState, FollowedThreads, Hold, ReportSender, TraceeReport, held,
+    Backpressure, BackpressureState, FollowedThreads, Hold, ReportSender, TraceeReport, TracerSide,
+    held,
 };
 use super::programs::{self, LoadedPrograms};
-use super::{ReaderWakeup, refused};
+use super::{ReaderWakeup, Traced, read_events, refused};
+use crate::emit::Emit;
 use crate::error::TraceError;
-use crate::interrupt;
+use crate::first_thread;
+use crate::interrupt::{Interrupt, WakeHandler};
 use crate::options::TraceOptions;
 use crate::outcome::TraceOutcome;
 use crate::ptrace::requests::Tid;
@@ -30,77 +35,112 @@ use crate::ptrace_engine::{self, successor::Successor};
 /// After so many stops at calls the programs are loaded: what they cost by then is about what that costs.
 const STOPS_WORTH_PROGRAMS: usize = 256;
 
-/// The reader's side of it.
+/// Traces a command, as [`super::trace_after_ptrace`] does.
+pub(super) fn run<'env>(
+    options: &'env TraceOptions,
+    interrupt: &'env Interrupt,
+    counting: bool,
+    emit: &'env mut Emit<'env>,
+) -> Result<Traced, TraceError> {
+    let waking = interrupt
+        .wakes_this_thread()
+        .map_err(refused("wake a thread by a signal"))?;
+    let route = RefCell::new(EventRoute::Emitted(emit));
+    std::thread::scope(|scope| {
+        let mut taker = Taker {
+            scope,
+            options,
+            interrupt,
+            counting,
+            route: &route,
+            waking: Some(waking),
+            reader: None,
+            stops: 0,
+            hold: None,
+        };
+        let ended = ptrace_engine::trace_until_taken(
+            options,
+            interrupt.blocked_before(),
+            &mut taker,
+            &|| route.borrow().pending_signal(interrupt),
+            &mut |event| route.borrow_mut().tell(event),
+        );
+        taker.finish(ended)
+    })
+}
+
+/// Where events of the ptrace engine go.
+enum EventRoute<'env> {
+    /// They are emitted at once.
+    Emitted(&'env mut Emit<'env>),
+    /// The reader's thread emits them.
+    Sent(ReportSender),
+}
+
+impl EventRoute<'_> {
+    fn tell(&mut self, event: TraceEvent) {
+        match self {
+            Self::Emitted(emit) => emit(event),
+            Self::Sent(reports) => reports.send_event(event),
+        }
+    }
+
+    /// The signal by which the ptrace engine is to end, once it is; 0 for none. Once there is a reader that one has been asked.
+    fn pending_signal(&self, interrupt: &Interrupt) -> Option<i32> {
+        match self {
+            Self::Emitted(_) => interrupt.pending_signal(),
+            Self::Sent(reports) => reports.seen_released(),
+        }
+    }
+}
+
+/// The reader, as the tracer's thread knows it.
+struct RelayReader<'scope> {
+    tracer: TracerSide,
+    relay: Arc<RelayState>,
+    thread: ScopedJoinHandle<'scope, Result<Traced, TraceError>>,
+}
+
+/// What the reader's thread leaves for the tracer's.
+#[derive(Default)]
+struct RelayState {
+    /// What that needs of the programs, once they are attached.
+    attached: Mutex<Option<(FollowedThreads, OwnedFd)>>,
+    is_attached: AtomicBool,
+}
+
+/// The reader's side of it, until there are programs.
 pub(super) struct Relay {
-    shared: Arc<RelayState>,
+    state: Arc<RelayState>,
     loading: Option<Receiver<Result<LoadedPrograms, TraceError>>>,
 }
 
-/// What both sides use.
-struct RelayState {
-    reader: Arc<ReaderWakeup>,
-    /// The tracer's thread asks for the programs.
-    wanted: AtomicBool,
-    /// What it needs of them, once they are attached.
-    attached: Mutex<Option<(FollowedThreads, OwnedFd)>>,
-    is_attached: AtomicBool,
-    /// How many events the ptrace engine lost.
-    lost: AtomicU64,
-}
-
 impl Relay {
-    /// Starts the command.
-    pub fn start(
-        options: &TraceOptions,
-        mask: Option<SigSet>,
-        reader: Arc<ReaderWakeup>,
-    ) -> Result<(Self, Backpressure), TraceError> {
-        interrupt::let_threads_be_woken().map_err(refused("wake a thread by a signal"))?;
-        let shared = Arc::new(RelayState {
-            reader: Arc::clone(&reader),
-            wanted: AtomicBool::new(false),
-            attached: Mutex::new(None),
-            is_attached: AtomicBool::new(false),
-            lost: AtomicU64::new(0),
-        });
-        let state = Arc::new(BackpressureState::new(reader));
-        let (relay, options) = (Arc::clone(&shared), options.clone());
-        let released = Arc::clone(&state);
-        let backpressure = Backpressure::spawn(state, move |reports, ready| {
-            run_tracer(&options, mask, relay, &released, reports, ready);
-        })?;
-        let loading = None;
-        Ok((Self { shared, loading }, backpressure))
-    }
-
-    /// The programs, once they are asked for and loaded, or why they can't be.
-    pub fn programs(
-        &mut self,
+    /// Begins to load the programs.
+    fn start(
+        state: Arc<RelayState>,
         options: &TraceOptions,
         counting: bool,
-    ) -> Option<Result<LoadedPrograms, TraceError>> {
-        if self.loading.is_none() && self.shared.wanted.swap(false, Ordering::SeqCst) {
-            let (sender, loaded) = mpsc::channel();
-            let (options, reader) = (options.clone(), Arc::clone(&self.shared.reader));
-            // Should the command end first, nobody waits for this thread.
-            let loader = std::thread::Builder::new()
-                .name("loader".into())
-                .spawn(move || {
-                    let _nobody_waits = sender.send(programs::load(&options, counting));
-                    reader.ring();
-                });
-            if loader.is_ok() {
-                self.loading = Some(loaded);
-            }
+        reader: &Arc<ReaderWakeup>,
+    ) -> Self {
+        let (sender, loaded) = mpsc::channel();
+        let (options, reader) = (options.clone(), Arc::clone(reader));
+        // Should the command end first, nobody waits for this thread.
+        let loader = Builder::new().name("loader".into()).spawn(move || {
+            let _nobody_waits = sender.send(programs::load(&options, counting));
+            reader.ring();
+        });
+        let loading = loader.is_ok().then_some(loaded);
+        Self { state, loading }
+    }
+
+    /// The programs, once they are loaded, or why they can't be.
+    pub fn programs(&mut self) -> Option<Result<LoadedPrograms, TraceError>> {
+        let loaded = self.loading.as_ref()?.try_recv();
+        if !matches!(loaded, Err(TryRecvError::Empty)) {
+            self.loading = None;
         }
-        match self.loading.as_ref()?.try_recv() {
-            Ok(loaded) => Some(loaded),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                self.loading = None;
-                None
-            }
-        }
+        loaded.ok()
     }
 
     /// Has threads taken by programs that are attached.
@@ -111,89 +151,111 @@ impl Relay {
     ) -> Result<(), TraceError> {
         let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
         backpressure.join_ring(&followed, bell);
-        *held(&self.shared.attached) = Some((followed, bell_in));
-        self.shared.is_attached.store(true, Ordering::SeqCst);
+        *held(&self.state.attached) = Some((followed, bell_in));
+        self.state.is_attached.store(true, Ordering::SeqCst);
         Ok(())
-    }
-
-    /// How many events the ptrace engine lost.
-    pub fn lost_events(&self) -> u64 {
-        self.shared.lost.load(Ordering::SeqCst)
-    }
-}
-
-/// What the tracer's thread does.
-fn run_tracer(
-    options: &TraceOptions,
-    mask: Option<SigSet>,
-    shared: Arc<RelayState>,
-    state: &BackpressureState,
-    reports: ReportSender,
-    ready: Sender<Result<(), TraceError>>,
-) {
-    let mut taker = Taker {
-        options,
-        shared: Arc::clone(&shared),
-        reports: reports.clone(),
-        stops: 0,
-        hold: None,
-    };
-    state.wakes(nix::unistd::gettid().as_raw());
-    let begun = Cell::new(false);
-    let ended = ptrace_engine::trace_until_taken(
-        options,
-        mask,
-        &mut taker,
-        || {
-            begun.set(true);
-            let _nobody_waits = ready.send(Ok(()));
-        },
-        &|| state.seen_released(),
-        &mut |event| reports.send_event(event),
-    );
-    // From here on it is the small process's end that ends a wait.
-    state.wakes(0);
-    match ended {
-        Ok(TraceOutcome { command, lost, .. }) => {
-            shared.lost.store(lost, Ordering::SeqCst);
-            if let Some(command) = command {
-                *held(&state.finish) = Some(Ok(command));
-            }
-        }
-        Err(error) if begun.get() => *held(&state.finish) = Some(Err(error)),
-        Err(error) => {
-            let _nobody_waits = ready.send(Err(error));
-        }
-    }
-    if let Some(mut hold) = taker.hold {
-        hold.keep();
     }
 }
 
 /// Takes threads from the ptrace engine as soon as the programs are attached.
-struct Taker<'a> {
-    options: &'a TraceOptions,
-    shared: Arc<RelayState>,
-    reports: ReportSender,
+struct Taker<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    options: &'env TraceOptions,
+    interrupt: &'env Interrupt,
+    counting: bool,
+    route: &'scope RefCell<EventRoute<'env>>,
+    /// As long as it is this thread that is asked to end tracing.
+    waking: Option<WakeHandler<'env>>,
+    reader: Option<RelayReader<'scope>>,
     stops: usize,
     hold: Option<Hold>,
 }
 
-impl Successor for Taker<'_> {
+impl<'env> Taker<'_, 'env> {
+    /// Has the reader's thread emit events and load the programs.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be started: then all stays as it is.
+    fn start_reader(&mut self) -> Result<(), TraceError> {
+        let bell = Arc::new(ReaderWakeup::new()?);
+        let state = Arc::new(BackpressureState::new(Arc::clone(&bell)));
+        let (backpressure, tracer) = Backpressure::channel(Arc::clone(&state));
+        let relay = Arc::<RelayState>::default();
+        let (options, interrupt, counting) = (self.options, self.interrupt, self.counting);
+        let (emits, emitted) = mpsc::channel::<&'env mut Emit<'env>>();
+        let reader = Builder::new()
+            .name("reader".into())
+            .stack_size(first_thread::STACK);
+        let (its_relay, its_bell) = (Arc::clone(&relay), Arc::clone(&bell));
+        let thread = reader.spawn_scoped(self.scope, move || {
+            let Ok(emit) = emitted.recv() else {
+                return Ok(Traced::default());
+            };
+            let relay = Relay::start(its_relay, options, counting, &its_bell);
+            let source = (None, Some(relay), backpressure);
+            read_events(options, interrupt, source, &its_bell, emit)
+        });
+        let thread = thread.map_err(refused("start a thread"))?;
+        state.wakes(nix::unistd::gettid().as_raw());
+        // From here on it is the reader that is asked, and has this thread let everything go.
+        self.waking = None;
+        self.interrupt.then(move || bell.ring());
+        let sent = EventRoute::Sent(tracer.reports().clone());
+        if let EventRoute::Emitted(emit) = self.route.replace(sent) {
+            let _it_waits = emits.send(emit);
+        }
+        self.reader = Some(RelayReader {
+            tracer,
+            relay,
+            thread,
+        });
+        Ok(())
+    }
+
+    /// Follows what it has until that ended; what was traced, beside what the ptrace engine says.
+    fn finish(self, ended: Result<TraceOutcome, TraceError>) -> Result<Traced, TraceError> {
+        let Some(reader) = self.reader else {
+            return ended.map(|ended| (ended, None));
+        };
+        // From here on it is the small process's end that ends a wait.
+        reader.tracer.reports().wakes(0);
+        if let Some(mut hold) = self.hold {
+            hold.keep();
+        }
+        drop(reader.tracer);
+        let read = reader.thread.join().unwrap_or_else(|it| resume_unwind(it));
+        let (mut read, counts) = read?;
+        let ended = ended?;
+        read.lost += ended.lost;
+        read.command = read.command.or(ended.command);
+        Ok((read, counts))
+    }
+
+    fn tell(&self, report: TraceeReport) {
+        if let Some(reader) = &self.reader {
+            reader.tracer.reports().send(report);
+        }
+    }
+}
+
+impl Successor for Taker<'_, '_> {
     fn is_ready(&mut self, stops: usize) -> bool {
         let before = self.stops;
         self.stops += stops;
         if before < STOPS_WORTH_PROGRAMS && self.stops >= STOPS_WORTH_PROGRAMS {
-            self.shared.wanted.store(true, Ordering::SeqCst);
-            self.shared.reader.ring();
+            let _nobody_to_hand_over_to = self.start_reader();
         }
-        if !self.shared.is_attached.load(Ordering::Relaxed) {
-            return false;
-        }
-        let Some((followed, bell)) = held(&self.shared.attached).take() else {
+        let Some(reader) = &self.reader else {
             return false;
         };
-        let mut hold = Hold::new(self.options, followed, self.reports.clone());
+        if !reader.relay.is_attached.load(Ordering::Relaxed) {
+            return false;
+        }
+        let Some((followed, bell)) = held(&reader.relay.attached).take() else {
+            return false;
+        };
+        let mut hold = Hold::new(self.options, followed, reader.tracer.reports().clone());
         // Without it nobody would be woken where everything is to be let go: then all stays as it is.
         if hold.start_guard(&bell).is_err() {
             return false;
@@ -246,14 +308,14 @@ impl Successor for Taker<'_> {
     }
 
     fn note_thread(&mut self, pid: i32, tid: Tid) {
-        self.reports.send(TraceeReport::Stopping { pid, tid });
+        self.tell(TraceeReport::Stopping { pid, tid });
     }
 
     fn note_end(&mut self, pid: i32, tid: Tid, replaced: bool) {
-        self.reports.send(TraceeReport::Gone { pid, tid, replaced });
+        self.tell(TraceeReport::Gone { pid, tid, replaced });
     }
 
     fn note_execution(&mut self, tid: Tid, before: Tid) {
-        self.reports.send(TraceeReport::Executed { tid, before });
+        self.tell(TraceeReport::Executed { tid, before });
     }
 }

@@ -3,7 +3,7 @@
 //! A call that concerns two files, as `rename` or `sendfile`, counts for both of them, and once in the total.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use backsight_syscall_decode::syscall_set::SyscallSet;
 use backsight_syscall_decode::{EventKind, TraceEvent};
@@ -40,7 +40,7 @@ pub struct FileSummary {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum RowKey {
-    Path(Rc<[u8]>),
+    Path(Arc<[u8]>),
     Descriptor(i32, i32),
     Others,
 }
@@ -51,7 +51,7 @@ struct FileFigures {
     read: u64,
     written: u64,
     /// What a descriptor was, with the number of calls each.
-    names: HashMap<Rc<[u8]>, u64>,
+    names: HashMap<Arc<[u8]>, u64>,
 }
 
 /// A row with what it is of.
@@ -118,7 +118,7 @@ impl FileSummary {
 
     fn key(&self, pid: i32, file: &ConcernedFile) -> Option<RowKey> {
         match self.by {
-            FileKey::Path => Some(RowKey::Path(Rc::clone(&file.name))),
+            FileKey::Path => Some(RowKey::Path(Arc::clone(&file.name))),
             FileKey::Descriptor => Some(RowKey::Descriptor(pid, file.descriptor?)),
         }
     }

@@ -14,6 +14,7 @@ use backsight_syscall_decode::{
     Abi, CapturePoint, EventKind, SyscallOutcome, SyscallRecord, TraceEvent,
 };
 use backsight_tracer::bpf_engine::{check_available, trace};
+use backsight_tracer::emit::Emit;
 use backsight_tracer::engine::{self, EngineKind};
 use backsight_tracer::error::BpfEngineError;
 use backsight_tracer::error::TraceError;
@@ -67,7 +68,7 @@ fn tight(words: &[&str]) -> TraceOptions {
     }
 }
 
-fn traced(options: &TraceOptions, emit: &mut dyn FnMut(TraceEvent)) -> TraceOutcome {
+fn traced(options: &TraceOptions, emit: &mut Emit<'_>) -> TraceOutcome {
     in_time(|interrupt| trace(options, interrupt, emit)).unwrap()
 }
 
@@ -75,7 +76,7 @@ fn traced(options: &TraceOptions, emit: &mut dyn FnMut(TraceEvent)) -> TraceOutc
 const WELL: Option<CommandExit> = Some(CommandExit::Exited(0));
 
 /// Traces, as slowly as a reader may be, and gives every event to `each`.
-fn slowly(options: &TraceOptions, mut each: impl FnMut(TraceEvent)) -> TraceOutcome {
+fn slowly(options: &TraceOptions, mut each: impl FnMut(TraceEvent) + Send) -> TraceOutcome {
     let mut number = 0_u32;
     traced(options, &mut |event| {
         number += 1;

@@ -6,6 +6,7 @@ use backsight_syscall_decode::{EventKind, SyscallOutcome, TraceEvent};
 use backsight_test_needs::Need;
 use backsight_tracer::bpf_engine;
 use backsight_tracer::command::TracedCommand;
+use backsight_tracer::emit::Emit;
 use backsight_tracer::engine::{EngineKind, trace};
 use backsight_tracer::options::{ChildSelection, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
@@ -24,11 +25,7 @@ use crate::{in_time::in_time, programs::program};
 type EventLines = BTreeMap<String, Vec<String>>;
 
 /// Traces what ends by itself.
-fn trace_in_time(
-    engine: EngineKind,
-    options: &TraceOptions,
-    emit: &mut dyn FnMut(TraceEvent),
-) -> TraceOutcome {
+fn trace_in_time(engine: EngineKind, options: &TraceOptions, emit: &mut Emit<'_>) -> TraceOutcome {
     in_time(|interrupt| trace(engine, options, interrupt, emit)).unwrap()
 }
 

@@ -267,12 +267,17 @@ fn tracing_ends_when_it_is_asked_to_on_both_sides() {
     for events in [100, 100_000] {
         let (mut number, mut pid) = (0, 0);
         let interrupt = Interrupt::new();
-        let ended = trace(RELAY, &endless, &interrupt, &mut |event| {
+        let mut emit = |event: TraceEvent| {
             pid = event.pid;
             number += 1;
             if number == events {
                 interrupt.trigger(Signal::SIGTERM as i32);
             }
+        };
+        // What was handed over is held until the thread that traced it ends.
+        let ended = std::thread::scope(|scope| {
+            let tracer = scope.spawn(|| trace(RELAY, &endless, &interrupt, &mut emit));
+            tracer.join().unwrap()
         });
         assert_eq!(ended.unwrap().lost, 0);
         let status = waitpid(Pid::from_raw(pid), None).unwrap();

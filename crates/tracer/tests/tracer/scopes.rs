@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::bpf_engine::{check_available, count_calls, trace};
 use backsight_tracer::cgroups::Cgroup;
+use backsight_tracer::emit::Emit;
 use backsight_tracer::engine::{self, EngineKind};
 use backsight_tracer::error::TraceError;
 use backsight_tracer::expressions::known_syscalls;
@@ -41,7 +42,7 @@ fn traced(
     options: &TraceOptions,
     cgroup: TestCgroup,
     script: &str,
-    emit: &mut dyn FnMut(TraceEvent),
+    emit: &mut Emit<'_>,
 ) -> TraceOutcome {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(

@@ -129,6 +129,25 @@ fn memory_is_read_word_by_word_where_it_cant_be_read_at_once() {
 }
 
 #[test]
+fn a_short_trace_starts_one_thread_and_looks_for_no_time_zone() {
+    let place = Place::new();
+    let (own, out) = (place.at("own"), place.at("out"));
+    let outer = ["trace", "--engine", "ptrace", "-o", &own];
+    let calls = ["-e", "open,openat,clone,clone3"];
+    let this = [env!("CARGO_BIN_EXE_backsight")];
+    for time in [&[][..], &["-ttt"]] {
+        let inner = [&["trace", "-f", "-o", &out][..], time, &["true"]].concat();
+        place
+            .ends(&[&outer[..], &calls, &this, &inner].concat())
+            .assert_code(0);
+        let own = place.read("own");
+        assert_eq!(own.matches("CLONE_THREAD").count(), 1, "{own}");
+        assert!(own.contains("open"), "{own}");
+        assert!(!own.contains("zoneinfo"), "{own}");
+    }
+}
+
+#[test]
 fn a_command_may_take_the_place_of_who_traces_it() {
     let place = Place::new();
     let out = place.at("out");

@@ -112,6 +112,7 @@ impl TraceArgs {
     fn text(&self, wall: i64, display: DisplaySettings, signals: SignalSet) -> text::TextOptions {
         let silent = self.is_silent(&display);
         let format = &self.format;
+        let time = format.time();
         text::TextOptions {
             string: format.strings,
             full: display.full,
@@ -129,7 +130,7 @@ impl TraceArgs {
                 (.., Some(_)) => LinePrefix::Plain,
                 (.., None) => LinePrefix::Bracketed,
             },
-            time: format.time(),
+            time,
             since: format.since(),
             took: format.took(),
             numbered: format.syscall_number,
@@ -137,7 +138,11 @@ impl TraceArgs {
             colors: format.colors(self.output.is_some()),
             instructions: format.instruction_pointer,
             wall,
-            zone: jiff::Zoned::now().offset().seconds().into(),
+            // What the zone is called is looked for in every folder of the zones, for whom it matters.
+            zone: match time {
+                Some(time) if !time.epoch => jiff::Zoned::now().offset().seconds().into(),
+                _ => 0,
+            },
             // Into a file, threads come and go without a word.
             attached: !display.quiet.attach && self.output.is_none(),
             exits: !display.quiet.exit,

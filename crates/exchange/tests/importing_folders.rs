@@ -153,6 +153,90 @@ fn what_is_broken_in_a_lab_is_left_alone_and_named() {
 }
 
 #[test]
+fn programs_of_mmtests_that_the_catalogue_lacks_are_read_as_their_logs_say() {
+    let imported = read_fixture("mmtests", "mmtests/more/v6.6");
+    let all = lines(&imported);
+    let expected = [
+        "coremark threads=64 score iterations/s higher: 186003.255057",
+        "iozone size_kib=102400 record_kib=1024 write KiB/s higher: 388250",
+        // The columns of two tests that weren't asked for are blank.
+        "iozone size_kib=102400 record_kib=1024 random_read KiB/s higher: 290025",
+        "iozone size_kib=102400 record_kib=1024 random_write KiB/s higher: 392099",
+        "iozone size_kib=16384 record_kib=4 stride_read KiB/s higher: 30137",
+        "iozone size_kib=16384 record_kib=8 freread KiB/s higher: 5483605",
+        "nas-omp kernel=ua.S time s lower: 25.31",
+        "nas-omp kernel=ua.S mops Mops/s higher: 0.49",
+        // Which run it was is no parameter.
+        "nas-omp log=time-ua.S elapsed s lower: 0.12",
+        "reaim users=4000 jobs_per_min count higher: 172991.31",
+        "reaim users=4300 jobs_per_min count higher: 19968.28",
+        // It says thrice what it has so far.
+        "schbench threads=256 wakeup-latency-p99 us lower: 14",
+        "schbench threads=256 wakeup-latency-p99.9 us lower: 76",
+        "schbench threads=256 wakeup-latency-max us lower: 45003",
+        "schbench threads=256 request-latency-p50 us lower: 6632",
+        "schbench threads=256 rps-p20 requests/s higher: 13424",
+        "schbench threads=256 rps requests/s higher: 13469.33",
+        "unixbench-common test=Shell Scripts (8 concurrent) copies=1 loops_per_min count higher: 712.3",
+        "unixbench-common test=File Copy 256 bufsize 500 maxblocks copies=1 bandwidth KiB/s higher: 164224.3",
+        "unixbench-common test=Double-Precision Whetstone copies=1 mwips count higher: 3313.1",
+        "unixbench-common test=System Call Overhead copies=1 loops /s higher: 3453100.9",
+        "unixbench-common test=index copies=1 score count higher: 1179.2",
+        "usemem threads=2 elapsed s lower: 0.12",
+    ];
+    for line in expected {
+        assert!(all.iter().any(|it| it == line), "{line} in {all:#?}");
+    }
+    let of_iozone = of(&imported, &["size_kib=102400"]);
+    assert_eq!(of_iozone.len(), 4, "{of_iozone:#?}");
+    assert_eq!(imported.notes, Vec::<String>::new());
+}
+
+#[test]
+fn other_versions_of_programs_that_mmtests_runs_are_read_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("run/iter-0/old/logs");
+    fs::create_dir_all(logs.join("workfile.shared")).unwrap();
+    // schbench before 2023, iozone before 3.4 with its narrower columns, and iozone that counts operations.
+    let text = "Latency percentiles (usec)\n\t50.0000th: 9\n\t*99.0000th: 13\n\t99.9000th: 29\n\tmin=0, max=43\n";
+    fs::write(logs.join("schbench-4.log"), text).unwrap();
+    let head = "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     read   fwrite frewrite   fread  freread\n";
+    let rows = format!(
+        "{head}           65536       4  390191  550117                  1065478  490191\n"
+    );
+    fs::write(logs.join("iozone-1.log"), &rows).unwrap();
+    let operations = format!(
+        "\tOPS Mode. Output is in operations per second.\n{}",
+        rows.replace("65536", "32768")
+    );
+    fs::write(logs.join("iozone-2.log"), operations).unwrap();
+    fs::write(
+        logs.join("workfile.shared/reaim.csv"),
+        "Num,Parent Time,JPM,JTI\n4,1.5,8163.27,96\n8,2.5,9000.5,97\n",
+    )
+    .unwrap();
+    fs::write(logs.join("is.C.log.1"), " Time in seconds =                     1.50\n Verification    =             UNSUCCESSFUL\n").unwrap();
+    let ebizzy = "17436 records/s\nreal 10.00 s\nuser 19.63 s\nsys   0.33 s\n";
+    fs::write(logs.join("ebizzy-2-1.log"), ebizzy).unwrap();
+    let imported = read("mmtests", &[folder.path().to_owned()]).unwrap();
+    let all = lines(&imported);
+    for line in [
+        "old threads=2 records /s higher: 17436",
+        "old threads=4 latency-p99 us lower: 13",
+        "old threads=4 latency-p99.9 us lower: 29",
+        "old threads=4 latency-max us lower: 43",
+        "old size_kib=65536 record_kib=4 rewrite KiB/s higher: 550117",
+        "old size_kib=65536 record_kib=4 random_read KiB/s higher: 1065478",
+        "old size_kib=32768 record_kib=4 random_write_ops ops/s higher: 490191",
+        "old workfile=shared users=8 jobs_per_min count higher: 9000.5",
+        "old kernel=is.C failed: its result is wrong: `Verification = UNSUCCESSFUL`",
+    ] {
+        assert!(all.iter().any(|it| it == line), "{line} in {all:#?}");
+    }
+    assert!(!all.iter().any(|it| it.contains(" read KiB/s")), "{all:#?}");
+}
+
+#[test]
 fn tables_that_mmtests_extracts_have_metrics_and_parameters() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("run/iter-0/sysbench/logs");

@@ -891,3 +891,46 @@ fn logs_of_mmtests_that_no_benchmark_of_the_catalogue_reads_are_read_by_their_li
         ]
     );
 }
+
+#[test]
+fn points_of_k6_between_commas_are_those_of_its_json() {
+    let path = fixture("k6-points.csv");
+    let read = |path: &PathBuf, choices: &ImportChoices| {
+        import(&importer("k6"), &[path.to_owned()], choices)
+    };
+    let imported = read(&path, &ImportChoices::default()).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "k6 checks ratio higher: 1",
+            "k6 http_req_blocked ms lower: 589.667",
+            "k6 http_req_connecting ms lower: 117.517",
+            "k6 http_req_duration ms lower: 114.365",
+            "k6 http_req_failed ratio lower: 0",
+            "k6 http_req_receiving ms lower: 0.104",
+            "k6 http_req_sending ms lower: 0.251",
+            "k6 http_req_tls_handshaking ms lower: 415.043",
+            "k6 http_req_waiting ms lower: 114.01",
+        ]
+    );
+    // What a metric of one's own is, the file doesn't say.
+    let text = fs::read_to_string(&path).unwrap();
+    let (_folder, own) = file(
+        "own.csv",
+        format!("{text}own,1641298536,3.5,,,,,,,,,,,,,,,\nown,1641298537,4.5,,,,,,,,,,,,,,,\n"),
+    );
+    let imported = read(&own, &ImportChoices::default()).unwrap();
+    assert!(!lines(&imported).iter().any(|line| line.contains(" own ")));
+    assert!(
+        imported.notes.iter().any(|note| note.contains("`own`")),
+        "{:?}",
+        imported.notes
+    );
+    // A row that was cut off is refused.
+    let (_folder, cut) = file("cut.csv", format!("{text}http_req_duration,164129"));
+    let refused = read(&cut, &ImportChoices::default()).unwrap_err();
+    assert!(
+        refused.to_string().contains("value of `http_req_duration`"),
+        "{refused}"
+    );
+}

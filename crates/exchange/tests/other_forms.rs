@@ -934,3 +934,49 @@ fn points_of_k6_between_commas_are_those_of_its_json() {
         "{refused}"
     );
 }
+
+#[test]
+fn an_analysis_of_phoronix_has_several_tests_in_one_result() {
+    let result = |format: &str, scale: &str, values: &str| {
+        format!(
+            "<PhoronixTestSuite><Result><Identifier>pts/iozone-1.8.0</Identifier><Title>IOzone</Title><Description>Record Size Analysis</Description>\
+             <Scale>{scale}</Scale><Proportion>HIB</Proportion><DisplayFormat>{format}</DisplayFormat><Data>\
+             <Entry><Identifier>ext4</Identifier><Value>{values}</Value><RawString/></Entry></Data></Result></PhoronixTestSuite>"
+        )
+    };
+    let cell = "iozone profile=pts/iozone-1.8.0 test=Record Size Analysis";
+    // As lines where what differs between the tests is numbers, else as bars.
+    assert_eq!(
+        read(
+            "phoronix",
+            &result("BAR_ANALYZE_GRAPH", "MB/s | 4KB,64KB,1MB", "10.5,20.5,30.5")
+        ),
+        [
+            format!("{cell} of=4KB MB-s MB/s higher: 10.5"),
+            format!("{cell} of=64KB MB-s MB/s higher: 20.5"),
+            format!("{cell} of=1MB MB-s MB/s higher: 30.5"),
+        ]
+    );
+    assert_eq!(
+        read(
+            "phoronix",
+            &result("LINE_GRAPH", "MB/s | 1,2,4,8", "1.5,2.5,3.5,4.5")
+        )[3],
+        format!("{cell} of=8 MB-s MB/s higher: 4.5")
+    );
+    assert_eq!(
+        read(
+            "phoronix",
+            &result("BAR_ANALYZE_GRAPH", "MB/s | 4KB,64KB,1MB", "10.5,,30.5")
+        ),
+        [format!("{cell} failed: it has 2 values of 3 tests")]
+    );
+    // A picture says nothing that is measured, whatever its letters are.
+    let picture = result("IMAGE_COMPARISON", "", "iVBORw0KGgofailAAAANSUhEUg");
+    let both = picture.replace("</PhoronixTestSuite>", "")
+        + &result("BAR_GRAPH", "MB/s", "7").replace("<PhoronixTestSuite>", "");
+    assert_eq!(
+        read("phoronix", &both),
+        [format!("{cell} MB-s MB/s higher: 7")]
+    );
+}

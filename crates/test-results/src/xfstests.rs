@@ -18,6 +18,8 @@ use crate::{
 
 #[derive(Default)]
 pub(crate) struct Xfstests {
+    /// What all lines begin with, where the log stands indented in another; known from its first line of a test.
+    indent: Option<String>,
     /// A test that isn't in order: more of it follows.
     last: Option<(TestResult, Log)>,
     /// A test whose name came, and whose result is at the end of a later line.
@@ -112,8 +114,24 @@ fn duration(text: &str) -> Option<f64> {
     text.trim().strip_suffix('s').and_then(seconds)
 }
 
+impl Xfstests {
+    /// A line as `check` wrote it.
+    fn unindented<'a>(&mut self, line: &'a str) -> &'a str {
+        if self.indent.is_none() {
+            let written = line.trim_start();
+            let begins = test(written).is_some_and(|(name, rest)| said(name, rest).is_some());
+            if begins || written.starts_with("FSTYP ") {
+                self.indent = Some(line[..line.len() - written.len()].to_owned());
+            }
+        }
+        let indent = self.indent.as_deref().unwrap_or_default();
+        line.strip_prefix(indent).unwrap_or(line)
+    }
+}
+
 impl LineDecoder for Xfstests {
     fn line(&mut self, line: &str, to: &mut Sink<'_>) {
+        let line = self.unindented(line);
         if let Some((name, rest)) = test(line) {
             self.release(to);
             self.begun = None;

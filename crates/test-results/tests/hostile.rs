@@ -432,3 +432,32 @@ proptest! {
         let _any = Format::guess("", &bytes);
     }
 }
+
+#[test]
+fn a_log_of_xfstests_that_stands_indented_in_another_is_read() {
+    let log = b"  FSTYP         -- ext4
+  generic/001 3s ...  4s
+  generic/002        [not run] needs reflink
+  generic/003 5s ... [failed, exit status 1]- output mismatch (see x)
+      --- tests/generic/003.out
+      +++ x
+      generic/009 is what it wrote
+  generic/004 1s ...  1s
+  Ran: generic/001 generic/002 generic/003 generic/004
+";
+    let (results, problems) = read(Format::Xfstests, &[log]);
+    let wanted = [
+        ("generic/001", Outcome::Pass),
+        ("generic/002", Outcome::Skip),
+        ("generic/003", Outcome::Fail),
+        ("generic/004", Outcome::Pass),
+    ];
+    assert_eq!(names(&results), wanted);
+    assert!(
+        results[2]
+            .log
+            .as_str()
+            .contains("generic/009 is what it wrote")
+    );
+    assert_eq!(problems, Vec::<String>::new());
+}

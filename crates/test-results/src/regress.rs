@@ -33,6 +33,23 @@ struct Test {
     log: Log,
     /// An empty line ended it: what is written at a test's end stands before one.
     ended: bool,
+    /// An empty line has come, and what came since the last one: of the test, or of what is built for the next.
+    ended_before: bool,
+    since_end: Option<Log>,
+}
+
+/// Whether make says that a file wasn't built, as `*** Error 1 in asn1 (<sys.mk>:87 'asn1basic.o')` does: the target isn't a test's.
+fn is_failed_build(line: &str) -> bool {
+    let target = line
+        .strip_prefix("*** Error ")
+        .and_then(|rest| rest.split_once('\''))
+        .and_then(|(_, rest)| rest.split(['\'', ':']).next());
+    target.is_some_and(|target| {
+        let is_file = target
+            .rsplit_once('.')
+            .is_some_and(|(_, ending)| ending == "o");
+        is_file && !target.starts_with("run-regress-")
+    })
 }
 
 impl Regress {
@@ -145,6 +162,8 @@ impl LineDecoder for Regress {
                 message: String::new(),
                 log: Log::default(),
                 ended: false,
+                ended_before: false,
+                since_end: None,
             });
             return;
         }
@@ -152,10 +171,24 @@ impl LineDecoder for Regress {
             return self.before_tests(line, to);
         };
         test.ended = line.is_empty();
+        if test.ended {
+            test.ended_before = true;
+            test.since_end = Some(Log::default());
+        }
         if let Some(outcome) = outcome(line) {
             test.outcome = Some(outcome);
             test.ended = true;
             return;
+        }
+        if test.ended_before && is_failed_build(line) {
+            // What comes next in the directory didn't build: the test before it had ended.
+            let log = test.since_end.take().unwrap_or_default();
+            self.release(true, to);
+            self.before_tests = Some(log);
+            return self.before_tests(line, to);
+        }
+        if let Some(log) = &mut test.since_end {
+            log.push_line(line);
         }
         test.log.push_line(line);
         if line.starts_with("*** Error ") {

@@ -434,6 +434,41 @@ proptest! {
 }
 
 #[test]
+fn a_directory_of_regress_that_does_not_build_leaves_the_test_before_it_passed() {
+    let log = b"===> sys/netinet
+==== run-regress-args ====
+./args
+
+cc -O2 -pipe -c pair.c
+pair.c:9:7: error: call to undeclared function 'pair'
+1 error generated.
+*** Error 1 in sys/netinet (<sys.mk>:87 'pair.o')
+*** Error 2 in /usr/src/regress/sys (<bsd.subdir.mk>:48 'all')
+";
+    let (results, problems) = read(Format::BsdRegress, &[log]);
+    assert_eq!(
+        names(&results),
+        [
+            ("sys/netinet/args", Outcome::Pass),
+            ("sys/netinet", Outcome::Error),
+        ]
+    );
+    let said = "pair.c:9:7: error: call to undeclared function 'pair'";
+    assert_eq!(results[1].message.as_deref(), Some(said));
+    assert_eq!(problems, Vec::<String>::new());
+    // The test's own target failed: that is the test.
+    let own = b"===> sys/netinet
+==== run-regress-args ====
+it says
+
+*** Error 1 in sys/netinet (Makefile:12 'run-regress-args')
+FAILED
+";
+    let (results, _) = read(Format::BsdRegress, &[own]);
+    assert_eq!(names(&results), [("sys/netinet/args", Outcome::Fail)]);
+}
+
+#[test]
 fn a_log_of_xfstests_that_stands_indented_in_another_is_read() {
     let log = b"  FSTYP         -- ext4
   generic/001 3s ...  4s

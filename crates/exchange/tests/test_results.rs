@@ -4,7 +4,7 @@
 
 use backsight_exchange::{
     export::{ExportedTests, TestExportFormat, export_tests},
-    import::{ImportError, guess_test_format, import_tests, test_formats},
+    import::{ImportError, guess_test_format, has_go_benchmarks, import_tests, test_formats},
     table::TableOutput,
 };
 use backsight_model::{MetricSamples, Outcome, SuiteRun, TestResult};
@@ -410,4 +410,23 @@ fn utf_16_is_refused_with_the_way_out() {
     let refused = refused(Format::JUnit, &path);
     assert_eq!(refused.message, "it is UTF-16, which isn't read");
     assert!(refused.help.unwrap().contains("iconv"));
+}
+
+#[test]
+fn benchmarks_of_go_are_seen_in_packed_files_too() {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/go-test.json");
+    let plain = fs::read(&path).unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(&plain).unwrap();
+    let packed = folder.file("go.json.gz", packer.finish().unwrap());
+    assert!(has_go_benchmarks(&packed));
+    assert!(has_go_benchmarks(&path));
+    let tests = folder.file(
+        "tests.json",
+        r#"{"Action":"pass","Package":"a","Test":"TestA"}"#,
+    );
+    assert!(!has_go_benchmarks(&tests));
+    let broken = folder.file("broken.json.gz", [0x1f, 0x8b, 8, 0, 1, 2, 3]);
+    assert!(!has_go_benchmarks(&broken));
 }

@@ -1,8 +1,8 @@
 //! Studies out of files that other tools wrote: read first, then kept whole or not at all.
 
 use backsight_exchange::import::{
-    ImportChoices, ImportFormat, ImportedStudy, Importer, guess_test_format, import, import_tests,
-    test_formats,
+    ImportChoices, ImportFormat, ImportedStudy, Importer, guess_test_format, has_go_benchmarks,
+    import, import_tests, test_formats,
 };
 use backsight_model::{
     BenchmarkName, CellMetric, Failure, ResultFormat, StudyName, SuiteRun, TestCount, counted,
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     import_arguments::{ImportArguments, ROLE, file_command, new_import},
-    import_tests::{find_test_format, has_go_benchmarks, tests_study},
+    import_tests::{find_test_format, tests_study},
 };
 
 /// Files that were read and can be kept as a study.
@@ -147,7 +147,9 @@ impl ImportedFormat {
     /// they have none or a suite was named.
     fn find(name: &str, files: &[PathBuf], names_suite: bool) -> miette::Result<Self> {
         match (Importer::find(name)?, find_test_format(name)) {
-            (Some(_), Some(tests)) if names_suite || !has_go_benchmarks(files) => {
+            (Some(_), Some(tests))
+                if names_suite || !files.iter().any(|path| has_go_benchmarks(path)) =>
+            {
                 Ok(Self::Tests(tests))
             }
             (Some(importer), _) => Ok(Self::Numbers(Box::new(importer))),

@@ -1,6 +1,5 @@
 //! Studies out of results of tests that other tools wrote: one trial of one suite.
 
-use backsight_catalog::LONGEST_OUTPUT;
 use backsight_exchange::import::{ImportedTests, test_formats};
 use backsight_model::{
     BenchmarkName, Cell, CellMetric, MetricName, MetricSamples, ResultFormat, StudyName, TestCount,
@@ -11,12 +10,7 @@ use backsight_store::{
 };
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
-use std::{
-    fs::File,
-    io::{self, BufRead as _, BufReader, Read as _},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use crate::import_arguments::{ImportArguments, ROLE, file_command, new_import};
 
@@ -24,24 +18,6 @@ use crate::import_arguments::{ImportArguments, ROLE, file_command, new_import};
 pub(crate) fn find_test_format(name: &str) -> Option<ResultFormat> {
     let found = test_formats().find(|row| row.name == name);
     found.map(|row| row.format)
-}
-
-/// Whether a file has what `go test -bench` measured: files of `go test -json` have it, or results of tests, or both. Pipes aren't
-/// looked into.
-pub(crate) fn has_go_benchmarks(files: &[PathBuf]) -> bool {
-    let has_one = |path: &Path| -> io::Result<bool> {
-        let mut lines = BufReader::new(File::open(path)?.take(LONGEST_OUTPUT as u64));
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            if line.windows(6).any(|bytes| bytes == b" ns/op") {
-                return Ok(true);
-            }
-            line.clear();
-        }
-        Ok(false)
-    };
-    let mut files = files.iter().filter(|path| path.is_file());
-    files.any(|path| has_one(path).unwrap_or(false))
 }
 
 /// The cell of a suite.

@@ -102,11 +102,24 @@ impl LineDecoder for GoTest {
         let result = TestResult::new(name, outcome).with_seconds(event.elapsed);
         if test.is_empty() {
             let ended = self.packages.remove(&package).unwrap_or_default();
+            if outcome != Outcome::Fail {
+                benchmarks_ended(&package, to);
+            }
             if outcome == Outcome::Fail && ended.failures == 0 {
                 self.package_failed(result, ended.log, event.failed_build.is_some(), to);
             }
         } else {
             self.test_ended(&package, result, to);
+        }
+    }
+}
+
+/// The benchmarks of a package that has ended: `go test` says of one that it began, and of its end only where it failed.
+fn benchmarks_ended(package: &str, to: &mut Sink<'_>) {
+    for name in to.running_below(package) {
+        let test = name.strip_prefix(package).unwrap_or_default();
+        if test.trim_start_matches('/').starts_with("Benchmark") {
+            to.result(TestResult::new(name, Outcome::Pass));
         }
     }
 }

@@ -496,3 +496,19 @@ fn a_log_of_xfstests_that_stands_indented_in_another_is_read() {
     );
     assert_eq!(problems, Vec::<String>::new());
 }
+
+#[test]
+fn a_benchmark_of_go_has_passed_where_its_package_has() {
+    let go = br#"{"Action":"run","Package":"p","Test":"BenchmarkSum"}
+{"Action":"output","Package":"p","Test":"BenchmarkSum","Output":"BenchmarkSum-2 100 5.5 ns/op\n"}
+{"Action":"run","Package":"p","Test":"TestLost"}
+{"Action":"pass","Package":"p","Elapsed":1.5}
+"#;
+    let (results, problems) = read(Format::GoTest, &[go]);
+    let wanted = [
+        ("p/BenchmarkSum", Outcome::Pass),
+        ("p/TestLost", Outcome::NoExit),
+    ];
+    assert_eq!(names(&results), wanted);
+    assert_eq!(problems, ["line 3: `p/TestLost` began and never ended"]);
+}

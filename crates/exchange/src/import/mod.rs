@@ -28,7 +28,9 @@ pub use assembly::{ImportedMetric, ImportedStudy, ImportedTrial};
 pub use choices::{ImportChoice, ImportChoices};
 pub use definition::{ImportFormat, Importer, MeasuredLevel};
 pub use source::SourceFile;
-pub use test_results::{CopiedFile, ImportedTests, guess_test_format, import_tests, test_formats};
+pub use test_results::{
+    CopiedFile, ImportedTests, guess_test_format, has_go_benchmarks, import_tests, test_formats,
+};
 
 use std::{
     fmt,

@@ -9,7 +9,7 @@ use backsight_test_results::{FORMATS, Format, FormatDescription, ReadOptions, un
 use std::{
     collections::HashMap,
     fs::File,
-    io::{self, Read, Write as _},
+    io::{self, BufRead, BufReader, Read, Write as _},
     path::{Component, Path, PathBuf},
 };
 
@@ -213,4 +213,31 @@ pub fn guess_test_format(path: &Path) -> Option<Format> {
     file.take(START as u64).read_to_end(&mut start).ok()?;
     let start = packed::beginning(&start, START).unwrap_or(start);
     Format::guess(&packed::unpacked_path(path).to_string_lossy(), &start)
+}
+
+/// Whether a file has what `go test -bench` measured: files of `go test -json` have it, or results of tests, or both. A packed file is
+/// looked into, a pipe isn't.
+pub fn has_go_benchmarks(path: &Path) -> bool {
+    let has_one = || -> io::Result<bool> {
+        let mut content = BufReader::new(File::open(path)?.take(LONGEST_OUTPUT as u64));
+        if !packed::is_packed(content.fill_buf()?) {
+            return has_go_benchmark(content);
+        }
+        let mut whole = Vec::new();
+        content.read_to_end(&mut whole)?;
+        let text = packed::unpacked(path, &whole).ok().flatten();
+        has_go_benchmark(text.unwrap_or_default().as_slice())
+    };
+    path.is_file() && has_one().unwrap_or(false)
+}
+
+fn has_go_benchmark(mut lines: impl BufRead) -> io::Result<bool> {
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        if line.windows(6).any(|bytes| bytes == b" ns/op") {
+            return Ok(true);
+        }
+        line.clear();
+    }
+    Ok(false)
 }

@@ -980,3 +980,53 @@ fn an_analysis_of_phoronix_has_several_tests_in_one_result() {
         [format!("{cell} MB-s MB/s higher: 7")]
     );
 }
+
+#[test]
+fn criterion_may_have_measured_another_thing_than_time() {
+    let benchmark = r#"{"group_id":"Fibonacci","function_id":"Iterative","value_str":null}"#;
+    let sample = r#"{"sampling_mode":"Linear","iters":[10.0,20.0],"times":[915.0,1964.0]}"#;
+    let raw = |unit: &str| {
+        format!(
+            "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count\n\
+             Fibonacci,Iterative,,,,915,{unit},10\nFibonacci,Iterative,,,,1964,{unit},20\n"
+        )
+    };
+    let of = |raw: Option<String>, choices: &ImportChoices| {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("Fibonacci/Iterative/new");
+        fs::create_dir_all(&new).unwrap();
+        fs::write(new.join("benchmark.json"), benchmark).unwrap();
+        fs::write(new.join("sample.json"), sample).unwrap();
+        if let Some(raw) = raw {
+            fs::write(new.join("raw.csv"), raw).unwrap();
+        }
+        let imported = import(&importer("criterion"), &[folder.path().to_owned()], choices);
+        lines(&imported.unwrap())
+    };
+    let usual = ImportChoices::default();
+    let cell = "Fibonacci function=Iterative";
+    let time = [format!("{cell} time ns lower: 91.5,98.2")];
+    assert_eq!(of(None, &usual), time);
+    assert_eq!(of(Some(raw("ns")), &usual), time);
+    assert_eq!(
+        of(Some(raw("cycles")), &usual),
+        [format!("{cell} measured cycles lower: 91.5,98.2")]
+    );
+    // Without that file nothing says it, but whoever measured it can.
+    let said = |unit: &str| ImportChoices {
+        unit: vec![unit.parse().unwrap()],
+        ..ImportChoices::default()
+    };
+    assert_eq!(
+        of(None, &said("time=cycles")),
+        [format!("{cell} time cycles lower: 91.5,98.2")]
+    );
+    assert_eq!(
+        of(None, &said("instructions")),
+        [format!("{cell} time instructions lower: 91.5,98.2")]
+    );
+    assert_eq!(
+        of(None, &said("time=us")),
+        [format!("{cell} time us lower: 0.0915,0.09820000000000001")]
+    );
+}

@@ -486,6 +486,11 @@ impl<'a> Assembly<'a> {
         let known = named(&self.choices.unit, [said, &name]);
         let of_format = record.unit.as_deref();
         let unit = match (of_format.map(Unit::parse), known) {
+            (Some(Ok(usual)), _) if record.usual_unit => {
+                let chosen = known.or(for_all(&self.choices.unit)).copied();
+                let other = chosen.filter(|chosen| usual.in_terms_of(*chosen).is_none());
+                Some(other.unwrap_or(usual))
+            }
             (Some(Ok(unit)), _) => Some(unit),
             (_, Some(chosen)) => Some(*chosen),
             (_, None) => for_all(&self.choices.unit).copied(),

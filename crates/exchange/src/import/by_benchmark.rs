@@ -104,6 +104,7 @@ fn records_by(
             about: (!metric.about.is_empty()).then(|| metric.about.clone()),
             primary: metric.primary,
             spare: false,
+            usual_unit: false,
             note: None,
             each: match each {
                 Some(each) if samples.len() == 1 => vec![each],

@@ -272,6 +272,7 @@ impl Gathered {
         let index = entry.index();
         let record = entry.or_insert_with_key(|key| Record {
             spare: false,
+            usual_unit: false,
             note: None,
             benchmark: key.benchmark.clone(),
             params,

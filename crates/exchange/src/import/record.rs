@@ -20,6 +20,8 @@ pub(super) struct Record {
     pub metric: Option<String>,
     /// Its unit, in the file's words.
     pub unit: Option<String>,
+    /// Whether the unit is the usual one, which the file doesn't say: a choice of another, also of another dimension, stands for it.
+    pub usual_unit: bool,
     /// Which direction is good, if the format knows.
     pub better: Option<Better>,
     /// One line about the metric.
@@ -49,6 +51,7 @@ const FIELDS: &[&str] = &[
     "side",
     "metric",
     "unit",
+    "usual_unit",
     "better",
     "about",
     "primary",
@@ -81,6 +84,7 @@ impl Record {
             side: text(found, "side")?,
             metric: text(found, "metric")?,
             unit: text(found, "unit")?,
+            usual_unit: truth(found, "usual_unit")?,
             better: better(found)?,
             about: text(found, "about")?,
             primary: truth(found, "primary")?,

@@ -399,6 +399,7 @@ fn beside(
     let mut others = Vec::new();
     let read = |other: &SourceFile| match other.path.extension() {
         Some(ending) if ending == "yaml" => Ok(plain_yaml(&other.content)),
+        Some(ending) if ending == "csv" => csv_rows(other).map(|(rows, _)| rows),
         _ => json(other, shape),
     };
     for name in &shape.beside {

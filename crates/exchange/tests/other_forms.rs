@@ -1030,3 +1030,20 @@ fn criterion_may_have_measured_another_thing_than_time() {
         [format!("{cell} time us lower: 0.0915,0.09820000000000001")]
     );
 }
+
+#[test]
+fn a_decimal_comma_in_phoronix_is_no_second_run() {
+    let text = |values: &str| {
+        format!(
+            "<PhoronixTestSuite><Result><Identifier>pts/a-1.0.0</Identifier><Scale>MB/s</Scale><Proportion>HIB</Proportion>\
+             <DisplayFormat>BAR_GRAPH</DisplayFormat><Data><Entry><Identifier>x</Identifier><Value>1</Value>\
+             <RawString>{values}</RawString></Entry></Data></Result></PhoronixTestSuite>"
+        )
+    };
+    let refused = try_read("phoronix", "file", &text("12,5:13,5")).unwrap_err();
+    assert!(refused.to_string().contains("`12,5` stands"), "{refused}");
+    assert_eq!(
+        read("phoronix", &text("12.5:13.5")),
+        ["a profile=pts/a-1.0.0 MB-s MB/s higher: 12.5 13.5"]
+    );
+}

@@ -204,6 +204,24 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
 }
 
 #[test]
+fn what_a_try_measured_of_a_reverted_change_is_no_measurement_of_the_version_below_it() {
+    let place = place();
+    place.plan("use = [\"work\"]\nseed = 1\nrounds = 6\n");
+    let step = ["step", "plan.toml", "--target", "app"];
+    let ended = place.ends(&[&step[..], &["--from", "c22", "--to", "c32"]].concat());
+    ended.assert_code(0);
+    let attempt = ["try", "plan.toml", "--target", "app"];
+    let ended = place.ends(&[&attempt[..], &["--at", "c32", "--revert", "c27"]].concat());
+    ended.assert_code(0);
+    // All of its versions are measured already, so that it needs no build of its own to tell the others' builds by.
+    let ended = place.ends(&bisect(&["--good", "c22", "--bad", "c32", "--no-verify"]));
+    ended.assert_code(0);
+    let verdict = verdict(&ended);
+    assert_eq!(names(&verdict), ["c27"]);
+    assert_eq!(verdict["ended"], "decided");
+}
+
+#[test]
 fn an_interrupt_while_a_change_is_verified_ends_all_that_is_left() {
     let place = place();
     let range = ["--good", "c22", "--bad", "c32", "--name", "b"];

@@ -44,6 +44,8 @@ pub struct RequestRecord {
     pub study: StudyId,
     /// The version's identity.
     pub version: String,
+    /// Whether the version was as its history has it, without a patch or a revert on top.
+    pub plain: bool,
     /// What identifies the build.
     pub content: String,
     /// Its layout.
@@ -593,6 +595,10 @@ fn requests_in(history: &StudyHistory) -> Vec<RequestRecord> {
             .versions
             .get(build.version)
             .map_or_else(String::new, |version| version.id.clone()),
+        plain: history
+            .versions
+            .get(build.version)
+            .is_some_and(Version::is_plain),
         content: build.key.clone(),
         layout: build.layout,
         ordinal,

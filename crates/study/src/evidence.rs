@@ -131,9 +131,9 @@ pub fn evidence_for_study(
     let of = |seen: &RequestRecord| -> Option<Observation> {
         let version = *versions.get(seen.version.as_str())?;
         let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
-        // A build that the study didn't need itself can't be told from another of the same version.
+        // A build that the study didn't need itself can't be told from another of the same version, built by another recipe.
         let own_build = builds.get(&(version, seen.layout));
-        if own_build.is_some_and(|key| *key != seen.content) {
+        if !seen.plain || own_build.is_some_and(|key| *key != seen.content) {
             return None;
         }
         let place = asked_at(&questions, &seen.question);

@@ -371,3 +371,23 @@ fn each_pass_is_a_boot_of_each_side_or_a_layout_of_each() {
     assert!(builds.count() >= 6, "{page}");
     place.assert_nothing_left();
 }
+
+#[test]
+fn a_try_of_an_older_version_against_a_newer_one_leaves_the_history_in_its_order() {
+    let place = place();
+    let step = ["step", "plan.toml", "--target", "app"];
+    let ended = place.ends(&[&step[..], &["--from", "v1", "--to", "v3"]].concat());
+    ended.assert_code(0);
+    let order = || {
+        let printed = place.prints_of(&["history", "--target", "app", "--json"]);
+        let history: Value = serde_json::from_str(&printed).unwrap();
+        let versions = history["versions"].as_array().unwrap();
+        let names = versions.iter().map(|it| it["name"].clone());
+        names.collect::<Vec<Value>>()
+    };
+    let before = order();
+    let sides = ["--base", "v3", "--at", "v1", "--rounds", "2"];
+    place.ends(&[&["try", "plan.toml", "--target", "app"], &sides[..]].concat());
+    assert!(place.prints_of(&["studies"]).contains("try-1"));
+    assert_eq!(order(), before);
+}

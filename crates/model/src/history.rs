@@ -247,8 +247,11 @@ pub struct StudyHistory {
     pub began: Timestamp,
     /// Where it stands.
     pub state: StudyState,
-    /// Its versions, oldest first.
+    /// Its versions, oldest first; where they are sides, the base first.
     pub versions: Vec<Version>,
+    /// Whether its versions are the sides of a comparison, in the order in which they were named: that is no order of the
+    /// history.
+    pub sides: bool,
     /// The testbeds that it measures on at once, its plan's own first; none where an older Backsight measured on that alone.
     pub testbeds: Vec<HistoryTestbed>,
     /// Its builds, by number from 1.

@@ -33,7 +33,7 @@ pub use series_findings::{
     ChangeAcceptance, ChangePoint, DetectionMethod, NoiseEpoch, PendingChangePoint, ReferenceMove,
     SeriesFindings,
 };
-pub use version_order::{VersionOrder, merged_versions};
+pub use version_order::{StudyVersions, VersionOrder, merged_versions};
 
 use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
@@ -431,7 +431,13 @@ impl<'a> Drafts<'a> {
     fn of_studies(studies: &'a [StudyHistory]) -> (TargetHistory, Self) {
         let mut studies: Vec<&StudyHistory> = studies.iter().collect();
         studies.sort_by_key(|study| study.study);
-        let versions: Vec<&[Version]> = studies.iter().map(|it| &it.versions[..]).collect();
+        let versions: Vec<StudyVersions<'_>> = studies
+            .iter()
+            .map(|study| StudyVersions {
+                versions: &study.versions,
+                sides: study.sides,
+            })
+            .collect();
         let order = merged_versions(&versions);
         let (mut drafts, mut history) = (Self::default(), TargetHistory::default());
         let mut records: Vec<Record> = Vec::new();

@@ -94,8 +94,8 @@ pub use history::{
     HiddenStates, HistoryCondition, HistoryFindings, HistoryGap, HistoryGate, HistoryVersion,
     LevelSpread, NamedChange, NoiseEpoch, PendingChangePoint, ReferenceDrift, ReferenceMove,
     ReferencePoint, ReferenceSeries, ReferenceStudy, RepeatCounts, SeriesFindings, StateCause,
-    StateHolder, TargetHistory, TrialValues, VersionOrder, VersionPoint, VersionSeries,
-    VersionStanding, history, merged_versions,
+    StateHolder, StudyVersions, TargetHistory, TrialValues, VersionOrder, VersionPoint,
+    VersionSeries, VersionStanding, history, merged_versions,
 };
 pub use job_queue::{
     HALF_LIFE, JobEstimate, JobLoss, JobOutlook, JobWait, PastDurations, QueueChoice, TimeRange,

@@ -323,12 +323,14 @@ impl Store {
         let cells = self.history_cells(study).await?;
         let trials = self.history_trials(study, &cells, samples).await;
         let trials = trials.map_err(|error| error.of_study(&row.name))?;
+        let sides = row.compares_sides();
         Ok(StudyHistory {
             study: study.0,
             name: row.name,
             began: row.began,
             state: row.state,
             versions: self.versions(study).await?,
+            sides,
             testbeds: self.testbeds(study).await?,
             builds: self.builds(study).await?,
             boots: self.boots(study).await?,

@@ -130,6 +130,11 @@ pub struct StudyRow {
 }
 
 impl StudyRow {
+    /// Whether its versions are the sides of a comparison, in the order in which they were named.
+    pub fn compares_sides(&self) -> bool {
+        self.verb == "try"
+    }
+
     /// Whether its process measures it right now: one of this machine is looked up, one of another has a lease.
     pub fn is_measuring(&self) -> bool {
         let is_there = |runner: &Runner| runner.is_there(self.lease.as_ref());

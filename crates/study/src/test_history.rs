@@ -1,7 +1,9 @@
 //! The history of tests, read from the store: of a target's versions, or of studies of the software as it was found.
 
 use backsight_model::{HostName, TargetName, TestResultRef, Version};
-use backsight_policy::{SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, merged_versions};
+use backsight_policy::{
+    StudyVersions, SuiteOnHost, TestColumn, TestHistory, TestHistoryRun, merged_versions,
+};
 use backsight_store::{Store, StoreError, StudyId, StudyRow, SuiteRunRow};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -163,15 +165,21 @@ async fn of_target(
     studies: &[StudyRow],
 ) -> Result<TestHistory, StoreError> {
     let mut rows = Vec::new();
-    let mut lists: Vec<Vec<Version>> = Vec::new();
+    let mut lists: Vec<(Vec<Version>, bool)> = Vec::new();
     for study in studies {
         let of_study = suite_rows(store, selection, study).await?;
         if !of_study.is_empty() {
             rows.push((lists.len(), of_study));
-            lists.push(store.versions(study.id).await?);
+            lists.push((store.versions(study.id).await?, study.compares_sides()));
         }
     }
-    let versions: Vec<&[Version]> = lists.iter().map(Vec::as_slice).collect();
+    let versions: Vec<StudyVersions<'_>> = lists
+        .iter()
+        .map(|(versions, sides)| StudyVersions {
+            versions,
+            sides: *sides,
+        })
+        .collect();
     let order = merged_versions(&versions);
     let columns = order.versions.iter().map(|version| TestColumn {
         id: version.id.clone(),
@@ -185,7 +193,7 @@ async fn of_target(
         for (suite, row) in of_study {
             // What was tested of an amended version is no point of the history.
             let version = row.version.filter(|at| {
-                let version = lists[list].get(*at);
+                let version = lists[list].0.get(*at);
                 version.is_some_and(Version::is_plain)
             });
             let Some(version) = version else { continue };

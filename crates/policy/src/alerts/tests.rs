@@ -47,6 +47,7 @@ fn study(
         began,
         state: StudyState::Finished,
         versions: numbers.clone().map(version).collect(),
+        sides: false,
         testbeds: Vec::new(),
         builds: numbers
             .clone()

@@ -24,6 +24,7 @@ pub(super) fn study(number: i64) -> StudyHistory {
         began: Timestamp::from_second(EPOCH + number).unwrap(),
         state: StudyState::Finished,
         versions: Vec::new(),
+        sides: false,
         testbeds: Vec::new(),
         builds: Vec::new(),
         boots: Vec::new(),

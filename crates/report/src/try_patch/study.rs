@@ -758,6 +758,7 @@ mod tests {
             began: "2026-01-01T00:00:00Z".parse().unwrap(),
             state: StudyState::Finished,
             versions: vec![version("main"), version("new")],
+            sides: true,
             testbeds: Vec::new(),
             builds: Vec::new(),
             boots: Vec::new(),

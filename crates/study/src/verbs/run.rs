@@ -233,6 +233,7 @@ pub(crate) async fn until_report(
             began: study.began,
             state: study.state,
             versions: variants.iter().map(side).collect(),
+            sides: true,
             testbeds: Vec::new(),
             builds: Vec::new(),
             boots: Vec::new(),

@@ -361,14 +361,14 @@ impl ExplainedChange {
                     Some(share) => format!("{:.0} %", 100.0 * share),
                     None => String::new(),
                 }),
-                field(format!("{:+.2}", figures.correlation)),
+                field(format!("{:+.2}", figures.correlation).replace('-', "−")),
                 field(format!("{:.2}", figures.score)),
                 field(correlate.monitor.to_string()),
             ];
             if self.has_versions() {
                 let over = correlate.over_versions.map_or(String::new(), |it| {
                     let Interval { low, high } = it.interval;
-                    format!("{:+.2} [{low:+.2}, {high:+.2}]", it.correlation)
+                    format!("{:+.2} [{low:+.2}, {high:+.2}]", it.correlation).replace('-', "−")
                 });
                 fields.insert(OVER_VERSIONS, field(over));
             }

@@ -704,3 +704,19 @@ fn a_branch_of_a_history_in_cvs_is_another_history() {
     let measured = row["measured"].as_u64().unwrap();
     assert!((6..=26).contains(&measured), "{row}");
 }
+
+#[test]
+fn a_new_benchmark_of_a_build_names_the_command_that_measures_builds() {
+    let place = Place::new();
+    let new = ["new", "benchmark"];
+    let printed = place.prints_of(&[&new[..], &["work", "--run", "{build}/work"]].concat());
+    assert!(
+        printed.contains("measure it: backsight step PLAN"),
+        "{printed}"
+    );
+    let printed = place.prints_of(&[&new[..], &["count", "--run", "seq 9"]].concat());
+    assert!(
+        printed.contains("measure it: backsight run --use count"),
+        "{printed}"
+    );
+}

@@ -109,6 +109,7 @@ impl BenchmarkArgs {
         }
         let name = self.name.clone();
         let text = self.text()?;
+        let of_a_build = text.contains("{build}");
         let document = TomlDocument::new(path.display().to_string(), text.as_str());
         BenchmarkDefinition::read(&name, &document)?;
         if Catalog::load(&[])?.find(&name)?.is_some() {
@@ -122,8 +123,12 @@ impl BenchmarkArgs {
                 .wrap_err_with(|| format!("{} can't be made", folder.display()))?;
         }
         files::write_whole(&path, text)?;
+        let command = match of_a_build {
+            false => format!("backsight run --use {name} --rounds 3"),
+            true => "backsight step PLAN --target NAME --last 1w".to_owned(),
+        };
         files::print(&format!(
-            "wrote {}; measure it: backsight run --use {name} --rounds 3\n",
+            "wrote {}; measure it: {command}\n",
             path.display()
         ))?;
         Ok(ExitCode::SUCCESS)

@@ -194,6 +194,31 @@ fn a_step_that_kills_its_agent_fails_its_trial_every_time() {
 }
 
 #[test]
+fn memory_is_the_programs_own_or_not_known() {
+    let place = Place::new();
+    let of = |program: &str, more: &str| {
+        let metric = "[metric.rss]\nunit = \"MiB\"\nbetter = \"lower\"\nresource = \"maxrss\"\n";
+        place.benchmark(
+            "memory",
+            &format!("[tester]\nrun = \"{program}\"\n{VALUE}{metric}{more}"),
+        );
+        place.plan("use = [\"memory\"]\nrounds = 1\n");
+        place.ends(&["run", "plan.toml"])
+    };
+    // As much as the buffer and the little that the program has beside it: none of the agent's.
+    let large = of("dd if=/dev/zero bs=60M count=1 of=/dev/null; echo 42", "");
+    large.assert_code(0);
+    let rss = large.stdout();
+    let rss = rss.lines().find(|line| line.contains("rss")).unwrap();
+    let mebibytes: f64 = rss.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!((60.0..66.0).contains(&mebibytes), "{rss}");
+    let small = of("echo 42", "");
+    small.assert_code(1);
+    small.assert_says(&["metric `rss`", "memory", "optional = true"]);
+    of("echo 42", "optional = true\n").assert_code(0);
+}
+
+#[test]
 fn a_jq_program_that_never_ends_fails_its_trial() {
     let place = Place::new();
     let metric = "[metric.value]\nunit = \"s\"\nbetter = \"lower\"\njson = \"last(range(1e15))\"\n";

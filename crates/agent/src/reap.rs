@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,6 +37,8 @@ struct PendingCondition {
     sender: oneshot::Sender<Death>,
     /// It is waited for by its number: it is another thread's child, or threads have none of their own here.
     by_number: bool,
+    /// How much memory it had of ours when it became its program, bytes: see [`inherited_memory`].
+    inherited: u64,
 }
 
 impl Reaper {
@@ -51,12 +54,18 @@ impl Reaper {
         let (sender, death) = oneshot::channel();
         // Locked over the start: its end can't be seen before it is expected.
         let mut awaited = self.awaited();
+        let inherited = inherited_memory();
+        // Something to do before the program makes it a copy of ours, which has our changed memory alone. Started otherwise it would
+        // borrow all that we have, and the kernel count that as its own.
+        // SAFETY: nothing is done between fork and exec.
+        unsafe { command.pre_exec(|| Ok(())) };
         let pid = command.spawn()?.id().cast_signed();
         awaited.insert(
             pid,
             PendingCondition {
                 sender,
                 by_number: CHILDREN_OF_THREAD.is_none(),
+                inherited: inherited.max(inherited_memory()),
             },
         );
         Ok((Pid::from_raw(pid), death))
@@ -70,6 +79,7 @@ impl Reaper {
             PendingCondition {
                 sender,
                 by_number: false,
+                inherited: inherited_memory(),
             },
         );
         death
@@ -123,9 +133,12 @@ impl Reaper {
         }
     }
 
-    fn report_death(&self, (pid, status, usage): (i32, i32, ProcessUsage)) {
+    fn report_death(&self, (pid, status, mut usage): (i32, i32, ProcessUsage)) {
         let Some(exit) = exit(status) else { return };
         if let Some(awaited) = self.awaited().remove(&pid) {
+            if usage.max_rss_bytes <= awaited.inherited {
+                usage.max_rss_bytes = 0;
+            }
             let _nobody_asks_any_more = awaited.sender.send(Death {
                 exit,
                 usage,
@@ -180,6 +193,24 @@ pub(crate) fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, Pro
             Err(errno) => return Err(errno),
         }
     }
+}
+
+/// The most that the resident set of a child may be before it becomes its program, in bytes: the kernel counts it as the program's.
+/// 0 where it doesn't.
+///
+/// A fork copies what was written to of our memory. Linux: `setmax_mm_hiwater_rss` in `exec_mmap`; the fields of `statm` by proc(5).
+fn inherited_memory() -> u64 {
+    /// What the child itself writes to until then, and what we do meanwhile.
+    const LITTLE: u64 = 1 << 20;
+    if !cfg!(target_os = "linux") {
+        return 0;
+    }
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = pages.split(' ').skip(1).map(|it| it.parse::<u64>());
+    let (Some(Ok(resident)), Some(Ok(of_files))) = (pages.next(), pages.next()) else {
+        return 0;
+    };
+    resident.saturating_sub(of_files) * rustix::param::page_size() as u64 + LITTLE
 }
 
 fn used(usage: &libc::rusage) -> ProcessUsage {

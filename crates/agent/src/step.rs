@@ -447,8 +447,8 @@ pub struct ProcessUsage {
     pub user: Duration,
     /// CPU time in the kernel.
     pub system: Duration,
-    /// The largest resident size of any of its processes, bytes. The kernel also counts the agent's own size at the
-    /// moment of the start, so that this is never below a few megabytes.
+    /// The largest resident size of any of its processes, bytes; 0 where that isn't known: the kernel also counts what the process
+    /// had of the agent's memory before it was the program, which is a few megabytes, and it wasn't more than that.
     pub max_rss_bytes: u64,
     /// Times that it waited for something.
     pub voluntary_switches: u64,

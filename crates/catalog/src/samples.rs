@@ -38,6 +38,12 @@ pub enum ExtractionError {
     /// Nothing matches.
     #[error("the output doesn't have it")]
     Nothing,
+    /// The kernel can't tell the program's memory from the agent's.
+    #[error(
+        "the program had less memory than its process had of the agent's before, which the kernel counts in; the monitor `processes` \
+         samples the program's own (processes.rss-peak), and with `optional = true` the metric is left out"
+    )]
+    MemoryOfAgent,
     /// Something else than a number.
     #[error("`{0}` isn't a number")]
     NotANumber(String),
@@ -238,7 +244,7 @@ impl MetricParser {
             if self.optional {
                 return Ok(None);
             }
-            return Err(self.error(&self.summary, printed, ExtractionError::Nothing));
+            return Err(self.error(&self.summary, printed, self.missing()));
         }
         let each = match &self.each {
             Some(each) => self.seek(each, printed)?,
@@ -290,6 +296,14 @@ impl MetricParser {
         seeker
             .numbers(printed, self.unit)
             .map_err(|fault| self.error(seeker, printed, fault))
+    }
+
+    /// Why nothing was found.
+    fn missing(&self) -> ExtractionError {
+        match self.summary.how {
+            How::Resource(_) => ExtractionError::MemoryOfAgent,
+            _ => ExtractionError::Nothing,
+        }
     }
 
     fn error(
@@ -347,7 +361,7 @@ impl Seeker {
                 .numbers(text, unit)
                 .map_err(ExtractionError::from),
             How::Field(field) => field.numbers(text).map_err(ExtractionError::from),
-            How::Resource(resource) => Ok(vec![used(*resource, &printed.steps)]),
+            How::Resource(resource) => Ok(Vec::from_iter(used(*resource, &printed.steps))),
             How::Json(program) => {
                 let documents = printed.documents().map_err(ExtractionError::NotJson)?;
                 let mut numbers = Vec::new();
@@ -473,18 +487,19 @@ impl<'a> Printed<'a> {
     }
 }
 
-fn used(resource: Resource, steps: &[&StepRecord]) -> f64 {
+/// What the steps used together, of memory the largest one; nothing where that isn't known.
+fn used(resource: Resource, steps: &[&StepRecord]) -> Option<f64> {
     let sum = |of: fn(&backsight_model::ResourceUsage) -> f64| {
-        steps.iter().map(|step| of(&step.usage)).sum()
+        Some(steps.iter().map(|step| of(&step.usage)).sum())
     };
     match resource {
         Resource::Wall => sum(|usage| usage.wall),
         Resource::User => sum(|usage| usage.user),
         Resource::Sys => sum(|usage| usage.sys),
-        Resource::Maxrss => steps
-            .iter()
-            .map(|step| step.usage.maxrss as f64)
-            .fold(0.0, f64::max),
+        Resource::Maxrss => {
+            let most = steps.iter().map(|step| step.usage.maxrss).max();
+            most.filter(|most| *most > 0).map(|most| most as f64)
+        }
     }
 }
 
@@ -693,6 +708,18 @@ mod tests {
             of_steps("resource = 'wall'", &[]).unwrap_err().fault,
             ExtractionError::NoStep("a.run".into())
         );
+    }
+
+    #[test]
+    fn memory_that_may_be_the_agents_is_none_of_the_programs() {
+        let mut small = step(Phase::Run, true, b"", b"");
+        small.usage.maxrss = 0;
+        let of = |metric| of_steps(metric, &[small.clone()]);
+        let refused = of("resource = 'maxrss'").unwrap_err();
+        assert_eq!(refused.fault, ExtractionError::MemoryOfAgent);
+        assert_eq!(of("resource = 'maxrss'\noptional = true").unwrap(), []);
+        let steps = [small, step(Phase::Run, true, b"", b"")];
+        assert_eq!(value("resource = 'maxrss'", &steps), 4096.0);
     }
 
     #[test]

@@ -541,7 +541,7 @@ pub struct ResourceUsage {
     pub user: f64,
     /// CPU time in the kernel.
     pub sys: f64,
-    /// Largest resident set, in bytes.
+    /// Largest resident set, in bytes; 0 where it isn't known.
     pub maxrss: u64,
     /// Times that it gave the processor away.
     pub voluntary_switches: u64,

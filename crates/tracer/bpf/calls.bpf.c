@@ -836,7 +836,7 @@ section("raw_tp/sys_enter") int enter(u64 *context)
 	if (thread->waits && !(flags & PLAN_REPLACES))
 		return 0;
 	if (!(flags & PLAN_CHOSEN)) {
-		thread->state = OUTSIDE;
+		thread->state = UNTOLD;
 		return 0;
 	}
 	call = &thread->call;
@@ -953,39 +953,45 @@ section("raw_tp/sys_exit") int leave(u64 *context)
 	struct thread *thread = thread_of(task);
 	struct control *shared;
 	struct call *call;
-	u32 abi, row, flags, state;
+	u32 abi, row, flags, state, refused;
 
 	/* A call that began within the scope is told even if its thread has left the scope by it. */
 	if (!thread && scope != SCOPE_HELD)
 		thread = own_thread(task, JOINED);
 	if (!thread)
 		return 0;
+	if (thread->state == PARKED)
+		tell_parked(thread);
 	state = thread->state;
 	call = &thread->call;
-	if (state == JOINED) {
+	/* A filter of seccomp refuses a call, or answers it, before it is entered: here it is seen for the first time. */
+	refused = state == OUTSIDE && !thread->waits && (scope == SCOPE_HELD || in_scope(task));
+	if (state == JOINED || refused) {
 		struct pt_regs *regs = registers_of(task);
 
 		call->head.abi = abi_of(task);
-		call->head.flags = FLAG_JOINED;
+		call->head.flags = refused ? 0 : FLAG_JOINED;
 		call->number = number_of(regs);
 		call->length = 0;
 		/* Whoever was attached to is read by the engine; who is held by nobody may be gone then. */
-		thread->missed = scope == SCOPE_HELD ? 0 : ~0u;
-		call->worked = ~0ull;
+		thread->missed = scope == SCOPE_HELD && !refused ? 0 : ~0u;
+		call->worked = refused ? 0 : ~0ull;
+		if (refused)
+			call->entered = time_now();
 		arguments(call, regs);
 		flags = plans[call->head.abi & 1][call->number & 511].flags;
 		/* A child that was started into the scope comes back from a call that it never made. */
-		if (!(flags & PLAN_CHOSEN) || (scope != SCOPE_HELD && flags & PLAN_FORKS && !value))
-			state = OUTSIDE;
+		if (!(flags & PLAN_CHOSEN) || ((refused || scope != SCOPE_HELD) && flags & PLAN_FORKS && !value))
+			state = UNTOLD;
 		if (!counting && flags & PLAN_SOCKET)
 			call->head.flags |= netlink_of(call->arguments[0]);
 	} else if (state != INSIDE) {
-		if (state == NEWBORN)
+		if (state == NEWBORN || state == UNTOLD)
 			thread->state = OUTSIDE;
 		return 0;
 	}
 	thread->state = OUTSIDE;
-	if (state == OUTSIDE)
+	if (state == UNTOLD)
 		return 0;
 	/* Who is killed isn't told that a signal interrupted it: the call ends with its thread. */
 	if (value <= -ERESTARTSYS && value >= -ERESTART_RESTARTBLOCK && task->pending.signal.sig[0] & BIT_OF(SIGKILL)) {
@@ -1159,10 +1165,16 @@ section("raw_tp/sched_process_exec") int execute(u64 *context)
 
 	if (thread) {
 		thread->waits = 0;
+		/* It is in an execve that wasn't seen. */
+		if (thread->state == OUTSIDE)
+			thread->state = UNTOLD;
 		tell_change(task, thread, EXECUTED, context[1], 0);
 	}
 	return 0;
 }
+
+/* The kernel ends the process by this signal, whatever handles it, and no debugger hears of it. */
+#define SA_IMMUTABLE 0x00800000
 
 section("raw_tp/signal_deliver") int deliver(u64 *context)
 {
@@ -1170,9 +1182,11 @@ section("raw_tp/signal_deliver") int deliver(u64 *context)
 	struct task_struct *task = current_task();
 	struct thread *thread = own_thread(task, OUTSIDE);
 	struct control *shared;
+	struct handling *handling = (void *)context[2];
+	unsigned long flags = 0;
 
 	/* What can't be caught is told as the end that it is. */
-	if (!thread || context[0] == SIGKILL || thread->waits)
+	if (!thread || context[0] == SIGKILL || thread->waits || (!fetch(flags, handling->flags) && flags & SA_IMMUTABLE))
 		return 0;
 	if (thread->state == PARKED)
 		tell_parked(thread);

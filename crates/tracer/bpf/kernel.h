@@ -176,6 +176,12 @@ struct pt_regs {
 
 #pragma clang attribute pop
 
+/* How a signal is handled. It begins so on every kernel, as programs give it to rt_sigaction. */
+struct handling {
+	void *handler;
+	unsigned long flags;
+};
+
 /* Reads a field of the kernel's, so that the verifier needn't know what it is. */
 #define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
 

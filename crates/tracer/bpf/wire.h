@@ -143,8 +143,8 @@ struct control {
 	u32 stopped[STOPPED]; /* threads that asked for a stop, until the engine has seen it; not those that did by SIGCHLD */
 };
 
-/* Whether a thread is in a call. */
-enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, EXCLUDED = 5 };
+/* Whether a thread is in a call. UNTOLD: in one that isn't told. */
+enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, EXCLUDED = 5, UNTOLD = 6 };
 
 #define ROOM 1024
 #define SHORT 512

@@ -676,7 +676,7 @@ impl Hold {
             return;
         }
         // The call that it is in was made before it was itself.
-        if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
+        if self.threads.follow(tid, state::UNTOLD, now()).is_ok() {
             self.report(TraceeReport::Attached { pid: tid, tid });
         }
         go_on(tid, 0);

@@ -34,6 +34,8 @@ pub(super) mod state {
     pub const INSIDE: u32 = 3;
     /// Never told of: the tracer's own.
     pub const EXCLUDED: u32 = 5;
+    /// In a call that isn't told.
+    pub const UNTOLD: u32 = 6;
 }
 
 const HEAD: usize = 24;

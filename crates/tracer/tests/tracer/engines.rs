@@ -346,3 +346,36 @@ fn children_are_traced_from_their_own_first_call_on_and_who_makes_them_is_not() 
         );
     }
 }
+
+#[test]
+fn what_a_filter_refuses_is_told_by_both_engines() {
+    if Need::Bpf.is_missing_in(bpf_engine::check_available()) {
+        return;
+    }
+    let told = |engine| {
+        let options = TraceOptions {
+            command: Some(TracedCommand::new(program("refused"), Vec::<String>::new())),
+            ..TraceOptions::default()
+        };
+        let mut out = Vec::new();
+        let mut text = TextWriter::new(TextOptions {
+            column: 0,
+            ..TextOptions::default()
+        });
+        let outcome = trace_in_time(engine, &options, &mut |event| text.write(&event, &mut out));
+        assert_eq!(outcome.command, Some(CommandExit::Killed(libc::SIGSYS)));
+        let out = String::from_utf8(out).unwrap();
+        let begun = out.find("PR_SET_SECCOMP").unwrap();
+        let threads = HashSet::new();
+        let lines = out[begun..].lines().skip(1);
+        lines
+            .map(|line| comparable(line, &threads))
+            .collect::<Vec<_>>()
+    };
+    let by_ptrace = told(EngineKind::Ptrace);
+    assert_eq!(told(EngineKind::Kernel), by_ptrace);
+    let refused = by_ptrace
+        .iter()
+        .filter(|line| line.starts_with("getppid() = -1 EPERM"));
+    assert_eq!(refused.count(), 3, "{by_ptrace:?}");
+}

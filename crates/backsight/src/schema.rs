@@ -122,6 +122,10 @@ mod tests {
                 argument: 1,
             },
             EventKind::Stranger { ended: true },
+            EventKind::Interrupted {
+                abi: Abi::NATIVE,
+                number: 35,
+            },
             EventKind::Stack(vec![
                 StackFrame {
                     file: b"/bin/\xff\n".to_vec(),

@@ -25,7 +25,7 @@ use backsight_tracer::interrupt::Interrupt;
 use backsight_tracer::options::{SignalSet, TraceOptions};
 use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::output::{
-    OutputTarget, TraceOutput, attachment_note, reading_command, stranger_note, tampering_failure,
+    AttachmentNotes, OutputTarget, TraceOutput, reading_command, stranger_note, tampering_failure,
 };
 use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
 use backsight_tracer::recording::wall_clock_offset;
@@ -343,8 +343,9 @@ impl TraceArgs {
         let mut output = TraceOutput::open(place, Some(interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
+        let attachments = AttachmentNotes::default();
         let note = |event: &TraceEvent| {
-            let attachment = notes_attachments.then(|| attachment_note(event)).flatten();
+            let attachment = notes_attachments.then(|| attachments.note(event)).flatten();
             let stranger = stranger_note(event, quiet_attach, quiet_exit);
             if let Some(note) = attachment.or(stranger) {
                 print_note(&note);

@@ -85,6 +85,14 @@ pub enum EventKind {
         /// Whether it ended, which is all that is known of it.
         ended: bool,
     },
+    /// The call that a thread waited in as it was attached to, which interrupted it: the `restart_syscall` that comes next takes
+    /// it up again.
+    Interrupted {
+        /// How the call was made.
+        abi: Abi,
+        /// Its number there.
+        number: u64,
+    },
 }
 
 /// A place in a program, as one on a thread's stack.

@@ -52,6 +52,7 @@ impl<'a> JsonWriter<'a> {
             EventKind::Unchanged { .. } => "unchanged",
             EventKind::Stack(_) => "stack",
             EventKind::Stranger { .. } => "stranger",
+            EventKind::Interrupted { .. } => "interrupted",
         };
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -112,6 +113,17 @@ impl<'a> JsonWriter<'a> {
                 out.push(b']');
             }
             EventKind::Stranger { ended } => truth(out, "ended", *ended),
+            EventKind::Interrupted {
+                abi,
+                number: resumed,
+            } => {
+                if let Some(row) = table::find_syscall(*abi, *resumed) {
+                    key(out, "name");
+                    string(out, row.name.as_bytes());
+                }
+                key(out, "number");
+                format::unsigned(out, *resumed);
+            }
             EventKind::Unchanged { argument, .. } => {
                 key(out, "argument");
                 format::unsigned(out, *argument as u64);
@@ -670,6 +682,13 @@ mod tests {
             (EventKind::Superseded { by: 4 }, "superseded"),
             (EventKind::Attached { parent: Some(1) }, "attached"),
             (EventKind::Detached, "detached"),
+            (
+                EventKind::Interrupted {
+                    abi: Abi::X86_64,
+                    number: 230,
+                },
+                "interrupted",
+            ),
             (EventKind::Lost { number: 7 }, "lost"),
             (
                 EventKind::Unchanged {

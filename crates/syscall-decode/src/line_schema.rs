@@ -50,6 +50,8 @@ pub enum LineEvent {
     Unchanged(UnchangedLine),
     /// A task that nobody asked to trace came to the tracer, by its maker's doing; it goes on untraced.
     Stranger(StrangerLine),
+    /// The call that a thread waited in as it was attached to, and that its `restart_syscall` takes up again.
+    Interrupted(InterruptedLine),
 }
 
 /// A call that came back, or never will.
@@ -221,6 +223,15 @@ pub struct AttachedLine {
 pub struct StrangerLine {
     /// Whether it ended.
     pub ended: bool,
+}
+
+/// The call that a thread waited in as it was attached to, and that its `restart_syscall` takes up again.
+#[derive(Debug, JsonSchema)]
+pub struct InterruptedLine {
+    /// The name of the call; none where the number has none.
+    pub name: Option<String>,
+    /// The number of the call.
+    pub number: u64,
 }
 
 /// Events are missing here.

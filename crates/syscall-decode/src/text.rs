@@ -134,6 +134,28 @@ pub enum LinePrefix {
     Bracketed,
 }
 
+/// The threads of processes that ran already and are attached to: of each process it is told once, with the number of its threads. The
+/// first thread's event comes last.
+#[derive(Debug, Default)]
+pub struct AttachedThreads(HashMap<i32, usize>);
+
+impl AttachedThreads {
+    /// What is said of a thread that was attached to, where it is said now: as `attached with 4 threads`.
+    pub fn attached(&mut self, pid: i32, tid: i32, parent: Option<i32>) -> Option<String> {
+        if parent.is_some() {
+            return Some("attached".to_owned());
+        }
+        if tid != pid {
+            *self.0.entry(pid).or_default() += 1;
+            return None;
+        }
+        match self.0.remove(&pid) {
+            Some(others) => Some(format!("attached with {} threads", others + 1)),
+            None => Some("attached".to_owned()),
+        }
+    }
+}
+
 /// Makes text of events.
 pub struct TextWriter<'a> {
     options: TextOptions,
@@ -146,6 +168,8 @@ pub struct TextWriter<'a> {
     begun: HashMap<i32, usize>,
     /// The calls that threads are to take up again.
     interrupted: HashMap<i32, &'static str>,
+    /// The threads of processes that are being attached to.
+    attachments: AttachedThreads,
     /// The threads that last called the kernel in the 32-bit way.
     narrow: HashSet<i32>,
     /// The number of each thread's last call, where numbers are shown.
@@ -178,6 +202,7 @@ impl<'a> TextWriter<'a> {
             open: None,
             begun: HashMap::new(),
             interrupted: HashMap::new(),
+            attachments: AttachedThreads::default(),
             narrow: HashSet::new(),
             numbers: HashMap::new(),
             last: None,
@@ -218,6 +243,11 @@ impl<'a> TextWriter<'a> {
             | EventKind::Stopped { .. }
             | EventKind::Unchanged { .. }
             | EventKind::Stranger { .. } => {}
+            EventKind::Interrupted { abi, number } => {
+                if let Some(row) = table::find_syscall(*abi, *number) {
+                    self.interrupted.insert(event.tid, row.name);
+                }
+            }
             EventKind::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
             EventKind::Exited { .. } | EventKind::Killed { .. } | EventKind::Superseded { .. } => {
                 self.end(event, out)
@@ -233,22 +263,18 @@ impl<'a> TextWriter<'a> {
                     // How it is called is asked while it is there to be asked.
                     let _remembered = descriptors.describe_thread(event.tid);
                 }
-                // Of a process with threads that ran already it is told once.
-                if parent.is_some() || event.tid == event.pid {
-                    // Amid a line that is open, as strace does it.
-                    self.attachment(event.tid, "attached", out);
+                // Amid a line that is open, as strace does it.
+                if let Some(what) = self.attachments.attached(event.pid, event.tid, *parent) {
+                    self.attachment(event.tid, &what, out);
                 }
             }
             EventKind::Detached => {
                 if self.open.take_if(|open| open.tid == event.tid).is_some() {
                     out.extend_from_slice(b" <detached ...>\n");
                 }
-                self.close(out);
                 self.threads.remove(&event.tid);
                 self.narrow.remove(&event.tid);
-                if event.tid == event.pid {
-                    self.attachment(event.tid, "detached", out);
-                }
+                self.attachment(event.tid, "detached", out);
             }
             EventKind::Lost { number } => {
                 self.close(out);

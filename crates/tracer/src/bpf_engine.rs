@@ -10,7 +10,6 @@
 mod backpressure;
 mod bpf_syscall;
 mod btf;
-mod call_under_way;
 mod capture_plan;
 mod clock;
 mod count_map;

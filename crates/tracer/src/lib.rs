@@ -27,6 +27,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod bpf_engine;
+mod call_under_way;
 mod captured_descriptors;
 pub mod cgroups;
 pub mod command;

@@ -5,9 +5,10 @@
 //! is asked to end when nobody reads any more.
 
 use backsight_syscall_decode::json::JsonWriter;
-use backsight_syscall_decode::text::TextWriter;
+use backsight_syscall_decode::text::{AttachedThreads, RENUMBERED, TextWriter};
 use backsight_syscall_decode::{EventKind, TraceEvent, table};
 use rustix::event::{PollFd, PollFlags, poll};
+use std::cell::RefCell;
 use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},
@@ -339,16 +340,22 @@ pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
     Some(format!("Failed to tamper with process {tid}: {why}"))
 }
 
-/// What is said of a thread that was attached to or detached from, where that stands beside the lines.
-pub fn attachment_note(event: &TraceEvent) -> Option<String> {
-    let tid = event.tid;
-    match event.kind {
-        // Of a process with threads that ran already it is told once.
-        EventKind::Attached { parent } if parent.is_some() || tid == event.pid => {
-            Some(format!("Process {tid} attached"))
+/// What is said of threads that were attached to or detached from, where that stands beside the lines.
+#[derive(Debug, Default)]
+pub struct AttachmentNotes(RefCell<AttachedThreads>);
+
+impl AttachmentNotes {
+    /// What is said of this event; nothing of others.
+    pub fn note(&self, event: &TraceEvent) -> Option<String> {
+        let tid = event.tid;
+        match event.kind {
+            EventKind::Attached { parent } => {
+                let what = self.0.borrow_mut().attached(event.pid, tid, parent)?;
+                Some(format!("Process {tid} {what}"))
+            }
+            EventKind::Detached => Some(format!("Process {tid} detached")),
+            _ => None,
         }
-        EventKind::Detached if tid == event.pid => Some(format!("Process {tid} detached")),
-        _ => None,
     }
 }
 

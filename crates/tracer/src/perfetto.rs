@@ -42,6 +42,7 @@ impl PerfettoWriter {
             | EventKind::Detached
             | EventKind::Stack(_)
             | EventKind::Stranger { .. }
+            | EventKind::Interrupted { .. }
             | EventKind::Unchanged { .. } => return,
         };
         out.extend_from_slice(if self.begun { b",\n" } else { b"[\n" });

@@ -19,13 +19,13 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::call_under_way::call_under_way;
 use super::clock::now;
 use super::programs::{ControlPage, hold_at};
 use super::records::state;
 use super::ring_buffer::RingBuffer;
 use super::task_storage::TaskStorage;
 use super::{ReaderWakeup, refused, stop_guard};
+use crate::call_under_way::call_under_way;
 use crate::command::TracedCommand;
 use crate::error::TraceError;
 use crate::first_thread;
@@ -526,7 +526,8 @@ impl Hold {
             self.joined(pid, pid);
             return Ok(());
         }
-        // Threads may be made while others are attached to, until a look finds none that is new.
+        // Threads may be made while others are attached to, until a look finds none that is new. The first comes last: how many
+        // others there are is known then.
         loop {
             let before = self.known.len();
             for entry in std::fs::read_dir(format!("/proc/{pid}/task")).map_err(attach)? {
@@ -538,19 +539,24 @@ impl Hold {
                 else {
                     continue;
                 };
-                if self.known.contains(&tid) {
+                if tid == pid || self.known.contains(&tid) {
                     continue;
                 }
                 match self.seize(tid, state::JOINED) {
                     // A thread that ended meanwhile, or one that was followed from its start.
-                    Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
+                    Err(error) if error.raw_os_error() != Some(libc::EACCES) => {}
                     Err(error) => return Err(attach(error)),
                     Ok(()) => self.joined(pid, tid),
                 }
             }
-            if self.known.len() == before {
+            if self.known.len() > before {
+                continue;
+            }
+            if self.known.contains(&pid) {
                 return Ok(());
             }
+            self.seize(pid, state::JOINED).map_err(attach)?;
+            self.joined(pid, pid);
         }
     }
 
@@ -558,7 +564,7 @@ impl Hold {
     fn joined(&mut self, pid: i32, tid: i32) {
         self.report(TraceeReport::Attached { pid, tid });
         if let Some(wanted) = &self.under_way
-            && let Some(call) = call_under_way(tid)
+            && let Some(call) = call_under_way(tid, now())
             && wanted.contains(call.abi, call.number)
         {
             self.report(TraceeReport::Within(Box::new((pid, tid, call))));

@@ -104,12 +104,20 @@ impl Engine<'_> {
         }
         let chosen = self.options.calls.contains(abi, number);
         let reported = chosen && (!tracee.quiet || is_exec(abi, number));
+        let worked = tracee.worked;
+        if let Some((abi, resumed)) = tracee.interrupted.take()
+            && reported
+            && is_restart(abi, number)
+        {
+            let number = resumed;
+            self.emit_event(pid, tid, EventKind::Interrupted { abi, number });
+        }
         let mut open = OngoingCall {
             call: SyscallRecord {
                 instruction: self.options.instructions.then_some(entry.instruction),
                 ..SyscallRecord::open(abi, number, arguments, now())
             },
-            worked: tracee.worked,
+            worked,
             reported,
             pending: false,
             leaves: false,
@@ -531,6 +539,15 @@ fn is_exec(abi: Abi, number: u64) -> bool {
         Abi::X86_64 => matches!(number, 59 | 322),
         Abi::I386 => matches!(number, 11 | 358),
         Abi::Aarch64 => matches!(number, 221 | 281),
+    }
+}
+
+/// Whether this is `restart_syscall`, by which a thread takes up a call that was interrupted.
+fn is_restart(abi: Abi, number: u64) -> bool {
+    match abi {
+        Abi::X86_64 => number == 219,
+        Abi::I386 => number == 0,
+        Abi::Aarch64 => number == 128,
     }
 }
 

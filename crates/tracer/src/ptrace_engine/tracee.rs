@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backsight_syscall_decode::{StackFrame, SyscallRecord};
+use backsight_syscall_decode::{Abi, StackFrame, SyscallRecord};
 
 use crate::options::MemoryPoke;
 use crate::ptrace::requests::Tid;
@@ -21,6 +21,8 @@ pub struct Tracee {
     pub passing: bool,
     /// How many nanoseconds the kernel has worked for its process, where that is asked for.
     pub worked: u64,
+    /// The call that it waited in as it was attached to, until it enters the next.
+    pub interrupted: Option<(Abi, u64)>,
     /// How often calls with injections were made: a count for each injection and call.
     pub times: Vec<(usize, u64, u32)>,
 }
@@ -57,6 +59,7 @@ impl Tracee {
             quiet: false,
             passing: false,
             worked: 0,
+            interrupted: None,
             times: Vec::new(),
         }
     }

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use backsight_syscall_decode::EventKind;
+use backsight_syscall_decode::{EventKind, TraceEvent};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tracee::{OngoingCall, Tracee};
-use super::{Engine, MAKERS_TURNS, MANY, Next};
+use super::{Engine, MAKERS_TURNS, MANY, Next, now};
+use crate::call_under_way::call_under_way;
 use crate::error::TraceError;
 use crate::options::CallStatus;
 use crate::outcome::CommandExit;
@@ -27,12 +28,14 @@ impl Engine<'_> {
     pub(super) fn attach(&mut self, pid: i32) -> Result<(), TraceError> {
         let failed = |why| TraceError::NotAttached { pid, why };
         let (process, _) = process_and_parent(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
-        self.seize(pid, process)
+        self.hold_running(pid, process)
             .map_err(|errno| failed(errno.into()))?;
         if self.options.follows() {
             self.attach_threads(process, Self::seize);
         }
-        Ok(())
+        // The first thread is told of last: how many others there are is known then.
+        self.emit_event(process, pid, EventKind::Attached { parent: None });
+        requests::interrupt(pid).map_err(|errno| failed(errno.into()))
     }
 
     /// Attaches to all threads of a process.
@@ -71,9 +74,21 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+    /// Attaches to a thread that runs.
+    fn hold_running(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+        // Stopping it interrupts the call, which is no longer said then.
+        let interrupted = call_under_way(tid, now()).map(|call| (call.abi, call.number));
         requests::seize(tid, self.ptrace_options(false))?;
-        self.tracees.insert(tid, Tracee::new(process));
+        let tracee = Tracee {
+            interrupted,
+            ..Tracee::new(process)
+        };
+        self.tracees.insert(tid, tracee);
+        Ok(())
+    }
+
+    fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+        self.hold_running(tid, process)?;
         self.emit_event(process, tid, EventKind::Attached { parent: None });
         requests::interrupt(tid)
     }
@@ -344,9 +359,17 @@ impl Engine<'_> {
     fn let_be(&mut self, tid: Tid, signal: i32) {
         self.placement.part();
         if let Some(pid) = self.speaks(tid) {
-            self.break_line();
             self.emit_detached(tid);
-            self.emit_event(pid, tid, EventKind::Detached);
+            // Another's call that was entered last stays on its line, where it is said that this one is detached from as well.
+            if self.line == Some(tid) {
+                self.line = None;
+            }
+            (self.emit)(TraceEvent {
+                pid,
+                tid,
+                at: now(),
+                kind: EventKind::Detached,
+            });
         }
         if let Some(tracee) = self.tracees.remove(&tid) {
             self.note_end(tracee.pid, tid);

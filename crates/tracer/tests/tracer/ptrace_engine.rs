@@ -17,10 +17,11 @@ use std::{
     path::Path,
     process::Stdio,
     sync::{Arc, mpsc},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use backsight_syscall_decode::table::{NamedSyscall, SyscallClass, find_syscall};
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
 
 use crate::{
     in_time::{LONG, in_time},
@@ -514,6 +515,39 @@ fn a_process_is_attached_to_with_all_its_threads_and_goes_on_when_it_is_detached
 }
 
 #[test]
+fn what_a_thread_waits_in_is_known_where_it_takes_that_up_again() {
+    let mut child = std::process::Command::new("sleep")
+        .arg("1.5")
+        .spawn()
+        .unwrap();
+    let pid = child.id().cast_signed();
+    let asleep = || {
+        let waits = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+        waits.starts_with(&format!("{} ", libc::SYS_clock_nanosleep))
+    };
+    let until = Instant::now() + LONG;
+    while !asleep() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let options = TraceOptions {
+        pids: vec![pid],
+        ..TraceOptions::default()
+    };
+    let (events, _) = traced(&options);
+    // Whoever traces has waited for it.
+    let _reaped = child.wait();
+    let mut text = TextWriter::new(TextOptions {
+        column: 0,
+        ..TextOptions::default()
+    });
+    let mut out = Vec::new();
+    events.iter().for_each(|event| text.write(event, &mut out));
+    let out = String::from_utf8(out).unwrap();
+    let resumed = "restart_syscall(<... resuming interrupted clock_nanosleep ...>) = 0\n";
+    assert!(out.contains(resumed), "{out}");
+}
+
+#[test]
 fn an_interrupt_detaches_from_a_process_that_was_attached_to() {
     let mut child = std::process::Command::new("sleep")
         .arg("1000")
@@ -997,13 +1031,10 @@ fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
     let mut number = [0_u8; 4];
     first.read_exact(&mut number).unwrap();
     let caller = pid(i32::from_ne_bytes(number));
-    let until = std::time::Instant::now() + LONG;
+    let until = Instant::now() + LONG;
     let awaited = |wanted: usize| {
         while count(sched_getaffinity(caller).unwrap()) != wanted {
-            assert!(
-                std::time::Instant::now() < until,
-                "never on {wanted} processors"
-            );
+            assert!(Instant::now() < until, "never on {wanted} processors");
             std::thread::yield_now();
         }
     };

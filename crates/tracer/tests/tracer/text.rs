@@ -799,6 +799,40 @@ fn what_has_a_name_is_told_as_it_is_asked_for() {
 }
 
 #[test]
+fn of_a_process_that_ran_already_its_threads_are_counted() {
+    let thread = |tid, kind| TraceEvent {
+        pid: 7,
+        ..event(tid, kind)
+    };
+    let attached = |tid| thread(tid, EventKind::Attached { parent: None });
+    let detached = |tid| thread(tid, EventKind::Detached);
+    let poll = |tid| {
+        let open = call("poll", [0, 0, 700, 0, 0, 0], SyscallOutcome::Open, &[]);
+        thread(tid, EventKind::Pending(open))
+    };
+    let events = [
+        attached(8),
+        attached(9),
+        attached(7),
+        poll(8),
+        detached(7),
+        detached(8),
+        detached(9),
+    ];
+    let options = TextOptions {
+        attached: true,
+        prefix: LinePrefix::Plain,
+        ..TextOptions::default()
+    };
+    assert_eq!(
+        told(options, &events),
+        "strace: Process 7 attached with 3 threads\n\
+         8     poll(NULL, 0, 700strace: Process 7 detached\n \
+         <detached ...>\nstrace: Process 8 detached\nstrace: Process 9 detached\n"
+    );
+}
+
+#[test]
 fn a_child_is_named_though_its_maker_has_told_nothing() {
     let getpid = || EventKind::Call(call("getpid", [0; 6], returned(2), &[]));
     let events = [

@@ -3,13 +3,11 @@
 use backsight_syscall_decode::{Abi, SyscallRecord};
 use std::fs;
 
-use super::clock::now;
-
-/// The call that a thread waits in, without its memory; nothing of one that runs or was stopped.
-pub(super) fn call_under_way(tid: i32) -> Option<SyscallRecord> {
+/// The call that a thread waits in, without its memory, as entered at this time; nothing of one that runs or was stopped.
+pub(crate) fn call_under_way(tid: i32, entered: u64) -> Option<SyscallRecord> {
     let text = fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?;
     let (abi, number, arguments) = parse_call(&text)?;
-    Some(SyscallRecord::open(abi, number, arguments, now()))
+    Some(SyscallRecord::open(abi, number, arguments, entered))
 }
 
 /// Reads `230 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffe… 0x7f…`: a call's number and arguments, the stack and the instruction. It is

@@ -635,9 +635,8 @@ impl<'a> TextWriter<'a> {
         };
         let told = match event.kind {
             EventKind::Superseded { .. } => self.options.superseded,
-            EventKind::Killed { signal, .. } => {
-                self.options.exits && self.options.tells_signal(signal)
-            }
+            // A signal is told whatever isn't said of exits.
+            EventKind::Killed { signal, .. } => self.options.tells_signal(signal),
             _ => self.options.exits,
         };
         if told {

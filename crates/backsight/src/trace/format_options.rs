@@ -144,7 +144,8 @@ pub(super) struct FormatOptions {
     /// Most functions of a stack
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub stack_trace_frame_limit: Option<u32>,
-    /// Don't say which engine traces, nor what is attached to; twice: nor how processes end; thrice: nothing of the kind
+    /// Don't say which engine traces, nor what is attached to; twice: nor the status that processes exit with;
+    /// thrice: nothing of the kind
     #[arg(short = 'q', action = clap::ArgAction::Count)]
     pub quietly: u8,
 }

@@ -833,6 +833,25 @@ fn of_a_process_that_ran_already_its_threads_are_counted() {
 }
 
 #[test]
+fn by_which_signal_a_process_ended_is_told_whatever_isnt_of_exits() {
+    let events = [
+        event(1, EventKind::Exited { status: 3 }),
+        event(
+            2,
+            EventKind::Killed {
+                signal: 9,
+                core: false,
+            },
+        ),
+    ];
+    let quiet = TextOptions {
+        exits: false,
+        ..TextOptions::default()
+    };
+    assert_eq!(told(quiet, &events), "+++ killed by SIGKILL +++\n");
+}
+
+#[test]
 fn a_child_is_named_though_its_maker_has_told_nothing() {
     let getpid = || EventKind::Call(call("getpid", [0; 6], returned(2), &[]));
     let events = [

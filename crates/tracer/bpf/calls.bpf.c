@@ -1135,7 +1135,7 @@ section("raw_tp/sched_process_exit") int end(u64 *context)
 			lost(shared);
 	}
 	thread->state = OUTSIDE;
-	tell_change(task, thread, EXITED, thread->waits, task->exit_code);
+	tell_change(task, thread, EXITED, 0, task->exit_code);
 	return 0;
 }
 

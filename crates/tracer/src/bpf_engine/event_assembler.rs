@@ -187,12 +187,7 @@ impl EventAssembler {
         match record {
             RingRecord::Call(call) => self.call(head, call, emit),
             RingRecord::Forked { child, process } => self.forked(head, child, process, emit),
-            RingRecord::Exited { waited: true, .. } => {
-                // What never began is told by its `execve`, and as the reason why nothing could be traced.
-                self.threads.remove(&head.tid);
-                self.sizes.remove(&head.pid);
-            }
-            RingRecord::Exited { status, .. } => self.exited(head, status, emit),
+            RingRecord::Exited { status } => self.exited(head, status, emit),
             RingRecord::Signalled { number, info } => {
                 // What stops a process or ends it is told as it does, too; both are wanted.
                 emit(event(

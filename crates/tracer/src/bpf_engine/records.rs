@@ -70,8 +70,6 @@ pub(super) enum RingRecord<'a> {
     },
     Exited {
         status: i32,
-        /// It was a command that never began.
-        waited: bool,
     },
     Executed {
         before: i32,
@@ -189,7 +187,6 @@ pub(super) fn record(bytes: &[u8]) -> Option<(RecordHeader, RingRecord<'_>)> {
             process: i32_at(bytes, HEAD + 4)?,
         },
         4 => RingRecord::Exited {
-            waited: i32_at(bytes, HEAD)? != 0,
             status: i32_at(bytes, HEAD + 4)?,
         },
         5 => RingRecord::Executed {

@@ -343,7 +343,7 @@ impl<'a> Child<'a> {
                 number.len(),
                 libc::MSG_NOSIGNAL,
             );
-            libc::_exit(127)
+            libc::_exit(1)
         }
     }
 

@@ -250,7 +250,9 @@ impl Engine<'_> {
             _ => return Next::Stay,
         };
         self.held.retain(|held| held.tid != tid);
-        if let Some(pid) = self.speaks(tid) {
+        // A command that can't be executed tells nothing but its tries and its end.
+        let unfit = self.starting.is_some() && self.command == Some(tid);
+        if let Some(pid) = self.speaks(tid).or(unfit.then_some(tid)) {
             self.emit_unfinished(tid);
             self.emit_event(pid, tid, what);
         }

@@ -137,6 +137,19 @@ fn a_program_that_isnt_there_is_said_not_to_be() {
 }
 
 #[test]
+fn a_command_that_cant_be_executed_is_told_with_its_end() {
+    let mut events = Vec::new();
+    let ended = ptrace_engine::trace(&command("/", &[]), &Interrupt::new(), &mut |event| {
+        events.push(event.kind);
+    });
+    ended.unwrap_err();
+    let [EventKind::Call(tried), EventKind::Exited { status: 1 }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(tried.error(), Some(i64::from(libc::EACCES)));
+}
+
+#[test]
 fn nothing_asked_for_is_said_so() {
     let nothing = ptrace_engine::trace(&TraceOptions::default(), &Interrupt::new(), &mut |_| {});
     assert!(

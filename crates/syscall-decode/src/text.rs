@@ -123,6 +123,9 @@ impl TextOptions {
     }
 }
 
+/// How the line of a thread ends that takes another number.
+pub const RENUMBERED: &[u8] = b" <pid changed to ";
+
 /// What stands before each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinePrefix {
@@ -305,7 +308,7 @@ impl<'a> TextWriter<'a> {
     /// Ends a line that was left open; if it is a thread's that has another number now, that is said there.
     fn renumber(&mut self, before: i32, now: i32, out: &mut Vec<u8>) {
         if let Some(open) = self.open.take_if(|open| open.tid == before) {
-            out.extend_from_slice(b" <pid changed to ");
+            out.extend_from_slice(RENUMBERED);
             format::signed(out, i64::from(now));
             out.extend_from_slice(b" ...>\n");
             self.begun.insert(open.tid, open.shown);

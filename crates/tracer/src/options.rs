@@ -58,6 +58,9 @@ pub struct TraceOptions {
     /// Whether a call is told while it goes on when something else is to be told: for those who write one line after
     /// the other.
     pub pending: bool,
+    /// Whether the `execve` by which a thread takes its process's number is emitted as pending where no others are: it begins in
+    /// one thread's file and ends in another's.
+    pub renumbering: bool,
     /// Whether what descriptors are is looked up for who reads: what they are at that moment, so that it takes a stop.
     pub descriptors: bool,
     /// Whether calls that change what a descriptor or a process is are told as they are entered, as going on: for those who
@@ -98,6 +101,7 @@ impl Default for TraceOptions {
             limit: None,
             limits: Some(CaptureLimits::default()),
             pending: false,
+            renumbering: false,
             descriptors: false,
             early: false,
             instructions: false,

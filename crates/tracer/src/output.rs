@@ -200,6 +200,18 @@ impl TraceOutput {
                 append,
                 files,
             } => {
+                let mut line = &self.line[..];
+                // The line of who takes another number ends in its own file.
+                if let EventKind::Superseded { by } = event.kind
+                    && let Some(mut before) = files.remove(&by)
+                {
+                    let end = line.starts_with(RENUMBERED).then_some(b'\n');
+                    let end = line.iter().position(|byte| Some(*byte) == end);
+                    let (end, rest) = line.split_at(end.map_or(0, |end| end + 1));
+                    before.write_all(end)?;
+                    before.flush()?;
+                    line = rest;
+                }
                 let file = match files.entry(event.tid) {
                     std::collections::hash_map::Entry::Occupied(file) => file.into_mut(),
                     std::collections::hash_map::Entry::Vacant(place) => {
@@ -208,7 +220,7 @@ impl TraceOutput {
                         place.insert(created(Path::new(&name), *append)?)
                     }
                 };
-                file.write_all(&self.line)?;
+                file.write_all(line)?;
                 if matches!(
                     event.kind,
                     EventKind::Exited { .. } | EventKind::Killed { .. }
@@ -446,5 +458,72 @@ impl EventView {
             out.extend_from_slice(summary.show(&self.view)?.as_bytes());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backsight_syscall_decode::text::{LinePrefix, TextOptions};
+    use backsight_syscall_decode::{Abi, CapturedMemory, SyscallOutcome, SyscallRecord};
+
+    use super::*;
+    use crate::summary::{SummaryColumn, SummaryForm, SummaryGrouping, TableOptions};
+
+    #[test]
+    fn a_thread_s_file_ends_where_it_takes_its_process_s_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = TextOptions {
+            prefix: LinePrefix::Nobody,
+            column: 0,
+            superseded: true,
+            ..TextOptions::default()
+        };
+        let shown = EventView {
+            lines: EventFormat::Text(Box::new(TextWriter::new(text))),
+            summary: None,
+            view: SummaryView {
+                by: SummaryGrouping::Call,
+                form: SummaryForm::Strace,
+                table: TableOptions::new(&SummaryColumn::USUAL),
+            },
+        };
+        let target = OutputTarget {
+            file: Some(folder.path().join("trace").into_os_string()),
+            each: true,
+            append: false,
+            in_order: false,
+        };
+        let interrupt = Arc::new(Interrupt::new());
+        let mut output = TraceOutput::open(target, Some(&interrupt), shown).unwrap();
+        let number = table::syscall_number(Abi::X86_64, "execve").unwrap();
+        let open = SyscallRecord::open(Abi::X86_64, number, [0; 6], 1);
+        let returned = SyscallRecord {
+            outcome: SyscallOutcome::Returned { value: 0, took: 1 },
+            memory: CapturedMemory::default(),
+            ..open.clone()
+        };
+        for (tid, kind) in [
+            (8, EventKind::Pending(open)),
+            (7, EventKind::Superseded { by: 8 }),
+            (7, EventKind::Call(returned)),
+        ] {
+            let event = TraceEvent {
+                pid: 7,
+                tid,
+                at: 2,
+                kind,
+            };
+            output.show(&event).unwrap();
+        }
+        output.close().unwrap();
+        let file = |tid: i32| {
+            let file = folder.path().join(format!("trace.{tid}"));
+            std::fs::read_to_string(file).unwrap()
+        };
+        assert_eq!(file(8), "execve(NULL, NULL, NULL <pid changed to 7 ...>\n");
+        assert_eq!(
+            file(7),
+            "+++ superseded by execve in pid 8 +++\n<... execve resumed>) = 0\n"
+        );
     }
 }

@@ -60,6 +60,7 @@ impl TraceArgs {
             limit: self.syscall_limit,
             limits: self.capture_limits(),
             pending: self.follows() <= 1 && !self.format.json && !self.summary.only_counts(),
+            renumbering: self.follows() > 1 && !self.format.json && !self.summary.only_counts(),
             ..TraceOptions::default()
         };
         // Most traces name no call.

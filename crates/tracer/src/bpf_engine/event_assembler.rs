@@ -142,7 +142,9 @@ impl EventAssembler {
             ends: ByNumber::default(),
             superseded: ByNumber::default(),
             executed: ByNumber::default(),
-            waits: options.pending && options.statuses.is_all() && executions_are_told(options),
+            waits: (options.pending || options.renumbering)
+                && options.statuses.is_all()
+                && executions_are_told(options),
             left: ByNumber::default(),
             tells_left: options.statuses.is_all() && options.limits.is_some(),
             storages,
@@ -277,9 +279,15 @@ impl EventAssembler {
             return;
         }
         self.executed.remove(&head.tid);
-        let Some(superseded) = self.superseded.remove(&head.tid) else {
+        let Some(mut superseded) = self.superseded.remove(&head.tid) else {
             return;
         };
+        // Where each thread has a file, nothing comes between the call's beginning and that its thread has another number.
+        if !self.pending
+            && let Some(broken_off) = superseded.call.take()
+        {
+            emit(broken_off);
+        }
         if let (EventKind::Superseded { by }, RingRecord::Call(call)) =
             (&superseded.end.kind, record)
         {

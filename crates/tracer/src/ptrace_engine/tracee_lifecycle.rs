@@ -228,12 +228,24 @@ impl Engine<'_> {
         self.held.retain(|held| held.tid != leader);
         if let Some(pid) = self.speaks(leader) {
             self.emit_unfinished(leader);
+            if self.options.renumbering && self.options.statuses.is_all() {
+                self.emit_execution(by);
+            }
             self.emit_event(pid, leader, EventKind::Superseded { by });
         }
         self.finish_line(leader);
         self.tracees.remove(&leader);
         if let Some(tracee) = self.tracees.remove(&by) {
             self.tracees.insert(leader, tracee);
+        }
+    }
+
+    /// Emits the `execve` that a thread is in as pending, if it wasn't.
+    fn emit_execution(&mut self, tid: Tid) {
+        let open = self.tracees.get(&tid).and_then(|it| it.call.as_ref());
+        if let Some(open) = open.filter(|open| open.reported && !open.pending) {
+            let call = open.call.clone();
+            self.emit_pending(tid, call);
         }
     }
 

@@ -123,30 +123,33 @@ impl FileSummary {
         }
     }
 
-    /// Every row, in no order.
+    /// Every row, by name.
     pub fn rows(&self) -> Vec<FileRow> {
         let rows = self.rows.iter();
-        rows.map(|(key, figures)| {
-            let name = match key {
-                RowKey::Path(path) => name_from_bytes(path),
-                RowKey::Others => "(other files)".to_owned(),
-                RowKey::Descriptor(..) => {
-                    let names = figures.names.iter();
-                    let most =
-                        names.max_by_key(|(name, calls)| (**calls, std::cmp::Reverse(*name)));
-                    most.map_or_else(String::new, |(name, _)| name_from_bytes(name))
+        let mut rows: Vec<FileRow> = rows
+            .map(|(key, figures)| {
+                let name = match key {
+                    RowKey::Path(path) => name_from_bytes(path),
+                    RowKey::Others => "(other files)".to_owned(),
+                    RowKey::Descriptor(..) => {
+                        let names = figures.names.iter();
+                        let most =
+                            names.max_by_key(|(name, calls)| (**calls, std::cmp::Reverse(*name)));
+                        most.map_or_else(String::new, |(name, _)| name_from_bytes(name))
+                    }
+                };
+                FileRow {
+                    descriptor: match key {
+                        RowKey::Descriptor(pid, fd) => Some((*pid, *fd)),
+                        RowKey::Path(_) | RowKey::Others => None,
+                    },
+                    files: figures.names.len(),
+                    row: figures.row(name),
                 }
-            };
-            FileRow {
-                descriptor: match key {
-                    RowKey::Descriptor(pid, fd) => Some((*pid, *fd)),
-                    RowKey::Path(_) | RowKey::Others => None,
-                },
-                files: figures.names.len(),
-                row: figures.row(name),
-            }
-        })
-        .collect()
+            })
+            .collect();
+        rows.sort_by(|a, b| a.row.name.cmp(&b.row.name));
+        rows
     }
 
     /// All calls that concern files, each once.

@@ -100,7 +100,8 @@ pub(super) fn sort_rows(rows: &mut [SummaryRow], sort: SummaryOrder) {
     match sort {
         SummaryOrder::Nothing => {}
         SummaryOrder::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
-        _ => rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name))),
+        // Of equal ones the order stays: calls come by number, as in strace's table.
+        _ => rows.sort_by_key(|row| std::cmp::Reverse(key(row))),
     }
 }
 

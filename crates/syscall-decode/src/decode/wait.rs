@@ -6,7 +6,9 @@ use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::format::{self, NamedNumber};
 use crate::memory::{MAX_ELEMENTS, MOST_OF_DESCRIPTOR_SET};
-use crate::table::{DataDirection, Names, ResultKind, SpecialKind, ValueKind, flags, structure};
+use crate::table::{
+    DataDirection, Names, PidKind, ResultKind, SpecialKind, ValueKind, flags, structure,
+};
 
 const POLLFD: usize = 8;
 
@@ -359,7 +361,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
             .filter(|bytes| bytes.len() == shown)
         {
             Some(bytes) => self.sink.binary(bytes, length > shown),
-            None if length == 0 => self.sink.text(&[], false),
+            None if shown == 0 => self.sink.text(&[], length > 0),
             None => self.address(raw),
         }
     }
@@ -480,7 +482,7 @@ impl<'a, S: ValueSink> Walk<'a, S> {
         self.sink.field(true, "version");
         self.one(u64::from(int_at(bytes, 0)), &flags::CAP_VERSION);
         self.sink.field(false, "pid");
-        self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+        self.sink.process(int_at(bytes, 4) as i32, PidKind::Process);
         self.sink.end(Bracket::Structure);
     }
 

@@ -852,6 +852,20 @@ fn by_which_signal_a_process_ended_is_told_whatever_isnt_of_exits() {
 }
 
 #[test]
+fn random_bytes_of_which_none_are_shown_are_cut() {
+    let options = || TextOptions {
+        string: 0,
+        column: 0,
+        ..TextOptions::default()
+    };
+    let random = EventKind::Call(call("getrandom", [4096, 8, 1, 0, 0, 0], returned(8), &[]));
+    assert_eq!(
+        told(options(), &[event(1, random)]),
+        "getrandom(\"\"..., 8, GRND_NONBLOCK) = 8\n"
+    );
+}
+
+#[test]
 fn a_child_is_named_though_its_maker_has_told_nothing() {
     let getpid = || EventKind::Call(call("getpid", [0; 6], returned(2), &[]));
     let events = [

@@ -195,7 +195,7 @@ pub enum ExpressionError {
     Twice(String),
     /// An injection that injects nothing, or two results.
     #[error(
-        "an injection needs error= or retval=, not both, or signal=, delay_enter=, delay_exit=, poke_enter= or poke_exit=: `{0}`"
+        "an injection needs error= or retval=, not both, or signal=, delay_enter=, delay_exit=, poke_enter= or poke_exit=; syscall= goes with one of these: `{0}`"
     )]
     Injection(String),
 }

@@ -422,6 +422,18 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_equal_keep_their_order() {
+        let mut rows = vec![
+            row("read", &[10]),
+            row("access", &[10]),
+            row("close", &[20]),
+        ];
+        sort_rows(&mut rows, SummaryOrder::Time);
+        let names = rows.iter().map(|row| row.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["close", "read", "access"]);
+    }
+
+    #[test]
     fn a_histogram_has_a_bar_for_each_doubling() {
         let options = TableOptions::new(&SummaryColumn::PERCENTILES);
         let times = [vec![1500; 299], vec![5000; 1]].concat();

@@ -343,8 +343,8 @@ impl TraceArgs {
         let mut output = TraceOutput::open(place, Some(interrupt), shown).into_diagnostic()?;
         let mut broken = None;
         let counts = self.counts_alone();
-        let attachments = AttachmentNotes::default();
-        let note = |event: &TraceEvent| {
+        let mut attachments = AttachmentNotes::default();
+        let mut note = |event: &TraceEvent| {
             let attachment = notes_attachments.then(|| attachments.note(event)).flatten();
             let stranger = stranger_note(event, quiet_attach, quiet_exit);
             if let Some(note) = attachment.or(stranger) {

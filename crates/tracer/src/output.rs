@@ -8,7 +8,6 @@ use backsight_syscall_decode::json::JsonWriter;
 use backsight_syscall_decode::text::{AttachedThreads, RENUMBERED, TextWriter};
 use backsight_syscall_decode::{EventKind, TraceEvent, table};
 use rustix::event::{PollFd, PollFlags, poll};
-use std::cell::RefCell;
 use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},
@@ -354,15 +353,15 @@ pub fn tampering_failure(event: &TraceEvent) -> Option<String> {
 
 /// What is said of threads that were attached to or detached from, where that stands beside the lines.
 #[derive(Debug, Default)]
-pub struct AttachmentNotes(RefCell<AttachedThreads>);
+pub struct AttachmentNotes(AttachedThreads);
 
 impl AttachmentNotes {
     /// What is said of this event; nothing of others.
-    pub fn note(&self, event: &TraceEvent) -> Option<String> {
+    pub fn note(&mut self, event: &TraceEvent) -> Option<String> {
         let tid = event.tid;
         match event.kind {
             EventKind::Attached { parent } => {
-                let what = self.0.borrow_mut().attached(event.pid, tid, parent)?;
+                let what = self.0.attached(event.pid, tid, parent)?;
                 Some(format!("Process {tid} {what}"))
             }
             EventKind::Detached => Some(format!("Process {tid} detached")),

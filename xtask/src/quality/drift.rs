@@ -232,6 +232,7 @@ fn study(number: i64) -> Result<StudyHistory, Box<dyn Error>> {
         began: Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
         versions: Vec::new(),
+        sides: false,
         testbeds: Vec::new(),
         builds: Vec::new(),
         boots: Vec::new(),

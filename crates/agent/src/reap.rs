@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use backsight_platform::{ALL_CHILDREN, CHILDREN_OF_THREAD};
+use backsight_platform::{ALL_CHILDREN, CHILDREN_OF_THREAD, inherited_memory};
 use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
@@ -193,24 +193,6 @@ pub(crate) fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, Pro
             Err(errno) => return Err(errno),
         }
     }
-}
-
-/// The most that the resident set of a child may be before it becomes its program, in bytes: the kernel counts it as the program's.
-/// 0 where it doesn't.
-///
-/// A fork copies what was written to of our memory. Linux: `setmax_mm_hiwater_rss` in `exec_mmap`; the fields of `statm` by proc(5).
-fn inherited_memory() -> u64 {
-    /// What the child itself writes to until then, and what we do meanwhile.
-    const LITTLE: u64 = 1 << 20;
-    if !cfg!(target_os = "linux") {
-        return 0;
-    }
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let mut pages = pages.split(' ').skip(1).map(|it| it.parse::<u64>());
-    let (Some(Ok(resident)), Some(Ok(of_files))) = (pages.next(), pages.next()) else {
-        return 0;
-    };
-    resident.saturating_sub(of_files) * rustix::param::page_size() as u64 + LITTLE
 }
 
 fn used(usage: &libc::rusage) -> ProcessUsage {

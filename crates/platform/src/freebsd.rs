@@ -302,6 +302,11 @@ pub const ALL_CHILDREN: i32 = 0;
 /// What to wait with, so that only children of the calling thread are seen; none where threads have none of their own.
 pub const CHILDREN_OF_THREAD: Option<i32> = None;
 
+/// The most that the resident set of a child by fork may be before it becomes its program, in bytes: the kernel counts none of it.
+pub fn inherited_memory() -> u64 {
+    0
+}
+
 /// The largest number of a signal: `SIGRTMAX` of sys/signal.h.
 pub fn last_signal() -> i32 {
     126

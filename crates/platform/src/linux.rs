@@ -176,6 +176,21 @@ pub const ALL_CHILDREN: i32 = libc::__WALL;
 /// What to wait with, so that only children of the calling thread are seen; none where threads have none of their own.
 pub const CHILDREN_OF_THREAD: Option<i32> = Some(libc::__WNOTHREAD);
 
+/// The most that the resident set of a child by fork may be before it becomes its program, in bytes: the kernel counts it as the program's.
+///
+/// A fork copies what was written to of our memory. `setmax_mm_hiwater_rss` in the kernel's `exec_mmap`; the fields of `statm` by
+/// proc(5).
+pub fn inherited_memory() -> u64 {
+    /// What the child itself writes to until then, and what we do meanwhile.
+    const LITTLE: u64 = 1 << 20;
+    let pages = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = pages.split(' ').skip(1).map(str::parse::<u64>);
+    let (Some(Ok(resident)), Some(Ok(of_files))) = (pages.next(), pages.next()) else {
+        return 0;
+    };
+    resident.saturating_sub(of_files) * rustix::param::page_size() as u64 + LITTLE
+}
+
 /// The largest number of a signal.
 pub fn last_signal() -> i32 {
     libc::SIGRTMAX()

@@ -109,9 +109,10 @@ impl BenchmarkArgs {
         }
         let name = self.name.clone();
         let text = self.text()?;
-        let of_a_build = text.contains("{build}");
         let document = TomlDocument::new(path.display().to_string(), text.as_str());
-        BenchmarkDefinition::read(&name, &document)?;
+        let needs_build = BenchmarkDefinition::read(&name, &document)?
+            .benchmark
+            .needs_build();
         if Catalog::load(&[])?.find(&name)?.is_some() {
             files::print_note(&format!(
                 "the catalogue has a benchmark `{name}` too: where this file is found, it takes its place"
@@ -123,7 +124,7 @@ impl BenchmarkArgs {
                 .wrap_err_with(|| format!("{} can't be made", folder.display()))?;
         }
         files::write_whole(&path, text)?;
-        let command = match of_a_build {
+        let command = match needs_build {
             false => format!("backsight run --use {name} --rounds 3"),
             true => "backsight step PLAN --target NAME --last 1w".to_owned(),
         };

@@ -301,7 +301,7 @@ impl MetricParser {
     /// Why nothing was found.
     fn missing(&self) -> ExtractionError {
         match self.summary.how {
-            How::Resource(_) => ExtractionError::MemoryOfAgent,
+            How::Resource(Resource::Maxrss) => ExtractionError::MemoryOfAgent,
             _ => ExtractionError::Nothing,
         }
     }

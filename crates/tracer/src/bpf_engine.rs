@@ -11,7 +11,6 @@ mod backpressure;
 mod bpf_syscall;
 mod btf;
 mod capture_plan;
-mod clock;
 mod count_map;
 mod event_assembler;
 mod programs;

@@ -3,11 +3,13 @@
 use backsight_syscall_decode::{Abi, SyscallRecord};
 use std::fs;
 
-/// The call that a thread waits in, without its memory, as entered at this time; nothing of one that runs or was stopped.
-pub(crate) fn call_under_way(tid: i32, entered: u64) -> Option<SyscallRecord> {
+use crate::clock::now;
+
+/// The call that a thread waits in, without its memory, as entered now; nothing of one that runs or was stopped.
+pub(crate) fn call_under_way(tid: i32) -> Option<SyscallRecord> {
     let text = fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?;
     let (abi, number, arguments) = parse_call(&text)?;
-    Some(SyscallRecord::open(abi, number, arguments, entered))
+    Some(SyscallRecord::open(abi, number, arguments, now()))
 }
 
 /// Reads `230 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffe… 0x7f…`: a call's number and arguments, the stack and the instruction. It is

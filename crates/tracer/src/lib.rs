@@ -30,6 +30,7 @@ pub mod bpf_engine;
 mod call_under_way;
 mod captured_descriptors;
 pub mod cgroups;
+mod clock;
 pub mod command;
 pub mod descriptors;
 pub mod emit;

@@ -18,6 +18,7 @@ use backsight_syscall_decode::{EventKind, SyscallRecord, TraceEvent};
 use nix::errno::Errno;
 use nix::sys::signal::SigSet;
 
+use crate::clock::now;
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
 use crate::options::TraceOptions;
@@ -104,12 +105,6 @@ fn refused(what: &'static str, why: Errno) -> TraceError {
         what,
         why: why.into(),
     }
-}
-
-/// Nanoseconds of the monotonic clock.
-fn now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
 struct Engine<'a> {

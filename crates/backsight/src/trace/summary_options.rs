@@ -190,8 +190,12 @@ impl SummaryOptions {
         let Some(name) = &self.summary_sort_by else {
             return Ok(SummaryOrder::Time);
         };
-        let sort = SummaryOrder::named(name)
-            .ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`; there are time, min-time, max-time, avg-time, calls, errors, name, bytes and none"))?;
+        let sort = SummaryOrder::named(name).ok_or_else(|| {
+            miette::miette!(
+                "a summary isn't sorted by `{name}`; there are {}",
+                SummaryOrder::NAMES
+            )
+        })?;
         miette::ensure!(
             by.is_of_files() || sort != SummaryOrder::Bytes,
             "-S bytes: only files have bytes; add --by path or --by fd"

@@ -19,13 +19,13 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::clock::now;
 use super::programs::{ControlPage, hold_at};
 use super::records::state;
 use super::ring_buffer::RingBuffer;
 use super::task_storage::TaskStorage;
 use super::{ReaderWakeup, refused, stop_guard};
 use crate::call_under_way::call_under_way;
+use crate::clock::now;
 use crate::command::TracedCommand;
 use crate::error::TraceError;
 use crate::first_thread;
@@ -157,11 +157,6 @@ impl BackpressureState {
             reader,
         }
     }
-
-    /// Says which thread has to be woken by a signal when everything is to be let go; 0 for none.
-    pub fn wakes(&self, tid: Tid) {
-        self.to_wake.store(tid, Ordering::SeqCst);
-    }
 }
 
 /// Tells the reader's side what was seen.
@@ -180,7 +175,7 @@ impl ReportSender {
 
     /// Says which thread has to be woken by a signal when everything is to be let go; 0 for none.
     pub fn wakes(&self, tid: Tid) {
-        self.shared.wakes(tid);
+        self.shared.to_wake.store(tid, Ordering::SeqCst);
     }
 
     /// The signal by which the command is to end, or 0, once everything is to be let go. Whoever asks has been woken.
@@ -564,7 +559,7 @@ impl Hold {
     fn joined(&mut self, pid: i32, tid: i32) {
         self.report(TraceeReport::Attached { pid, tid });
         if let Some(wanted) = &self.under_way
-            && let Some(call) = call_under_way(tid, now())
+            && let Some(call) = call_under_way(tid)
             && wanted.contains(call.abi, call.number)
         {
             self.report(TraceeReport::Within(Box::new((pid, tid, call))));

@@ -19,10 +19,10 @@ use backsight_syscall_decode::{
 
 use super::backpressure::TraceeReport;
 use super::capture_plan::{self, ABIS};
-use super::clock::now;
 use super::records::{self, CallRecord, PieceRecord, RecordHeader, RingRecord, flag};
 use super::task_storage::TaskStorage;
 use crate::captured_descriptors::describe_anonymous_file;
+use crate::clock::now;
 use crate::options::TraceOptions;
 
 /// Numbers of threads are spread well enough as they are.

@@ -11,11 +11,11 @@ use aya_obj::{EbpfSectionKind, Map, Object, ProgramSection};
 
 use super::bpf_syscall::ProgramKind;
 use super::btf::KernelTypes;
-use super::clock::now;
 use super::count_map::CountMap;
 use super::ring_buffer::{Ring, SharedMemory};
 use super::task_storage::{TaskStorage, ThreadVisitor, opens_threads};
 use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
+use crate::clock::now;
 use crate::error::{BpfEngineError, TraceError};
 use crate::options::{TraceOptions, TraceScope};
 

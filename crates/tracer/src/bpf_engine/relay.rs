@@ -180,7 +180,7 @@ impl<'env> Taker<'_, 'env> {
     fn start_reader(&mut self) -> Result<(), TraceError> {
         let bell = Arc::new(ReaderWakeup::new()?);
         let state = Arc::new(BackpressureState::new(Arc::clone(&bell)));
-        let (backpressure, tracer) = Backpressure::channel(Arc::clone(&state));
+        let (backpressure, tracer) = Backpressure::channel(state);
         let relay = Arc::<RelayState>::default();
         let (options, interrupt, counting) = (self.options, self.interrupt, self.counting);
         let (emits, emitted) = mpsc::channel::<&'env mut Emit<'env>>();
@@ -197,7 +197,7 @@ impl<'env> Taker<'_, 'env> {
             read_events(options, interrupt, source, &its_bell, emit)
         });
         let thread = thread.map_err(refused("start a thread"))?;
-        state.wakes(nix::unistd::gettid().as_raw());
+        tracer.reports().wakes(nix::unistd::gettid().as_raw());
         // From here on it is the reader that is asked, and has this thread let everything go.
         self.waking = None;
         self.interrupt.then(move || bell.ring());

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use backsight_syscall_decode::{EventKind, TraceEvent};
 
-use super::clock::now;
 use super::count_map::CountMap;
 use super::programs;
 use super::task_storage::TaskStorage;
 use super::{AttachedPrograms, ReaderWakeup};
+use crate::clock::now;
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
 use crate::options::{TraceOptions, TraceScope};

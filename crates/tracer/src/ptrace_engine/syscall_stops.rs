@@ -7,7 +7,8 @@ use std::{
 
 use super::page_cache::PageCache;
 use super::tracee::OngoingCall;
-use super::{Engine, MANY, Next, OFTEN_ALONE, cpu_placement, now};
+use super::{Engine, MANY, Next, OFTEN_ALONE, cpu_placement};
+use crate::clock::now;
 use crate::descriptors;
 use crate::options::{CallStatus, MemoryPoke, SyscallTampering};
 use crate::ptrace::requests;

@@ -9,8 +9,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tracee::{OngoingCall, Tracee};
-use super::{Engine, MAKERS_TURNS, MANY, Next, now};
+use super::{Engine, MAKERS_TURNS, MANY, Next};
 use crate::call_under_way::call_under_way;
+use crate::clock::now;
 use crate::error::TraceError;
 use crate::options::CallStatus;
 use crate::outcome::CommandExit;
@@ -77,7 +78,7 @@ impl Engine<'_> {
     /// Attaches to a thread that runs.
     fn hold_running(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
         // Stopping it interrupts the call, which is no longer said then.
-        let interrupted = call_under_way(tid, now()).map(|call| (call.abi, call.number));
+        let interrupted = call_under_way(tid).map(|call| (call.abi, call.number));
         requests::seize(tid, self.ptrace_options(false))?;
         let tracee = Tracee {
             interrupted,

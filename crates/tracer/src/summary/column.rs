@@ -24,6 +24,10 @@ pub enum SummaryOrder {
 }
 
 impl SummaryOrder {
+    /// The first name of each, for messages.
+    pub const NAMES: &str =
+        "time, min-time, max-time, avg-time, calls, errors, name, bytes and none";
+
     /// By strace's name for it.
     pub fn named(name: &str) -> Option<SummaryOrder> {
         Some(match name.replace('_', "-").as_str() {
